@@ -171,6 +171,15 @@ static void normalize(const job *k, size_t g) {
     o->running_var[g] = (1 - w) * k->in->running_var[g] + w * stored;
 }
 
+/* A factor of a scale. It is not 0, so that the scale can be divided by it. */
+static double at_least_tiny(double v) {
+    return v < 0x1p-300 ? 0x1p-300 : v;
+}
+
+double ref_silu_scale(const ref_outputs *o, size_t i) {
+    return at_least_tiny(fabs(o->silu[i]));
+}
+
 /* dgate[i]; and dx[i], which is the gradient of x * silu(gate) so far if the gate comes first. */
 static void differentiate_gate(const job *k, size_t g, size_t i) {
     const ref_outputs *o = k->out;
@@ -179,12 +188,12 @@ static void differentiate_gate(const job *k, size_t g, size_t i) {
     const long double gained = ref_gain(p, k->in->gamma, feature(p, g, i % p->c)) * k->in->dy[i];
     const bool first = p->op == NL_GATE_FIRST_RMSNORM;
     const long double xhat = o->xhat[i];
-    o->slope_scale[i] = (double)(s + fabsl(z) * s * sigmoid(-z));
+    o->slope_scale[i] = at_least_tiny((double)(s + fabsl(z) * s * sigmoid(-z)));
     o->dgate[i] = (double)((first ? o->dx[i] * x : gained * xhat) * slope(z));
     o->dgate_scale[i] =
         (double)((first ? o->dx_scale[i] * fabsl(x) : fabsl(gained) * fmaxl(1, fabsl(xhat))) *
                  o->slope_scale[i]);
-    if (first) o->dx[i] *= o->silu[i], o->dx_scale[i] *= fabs(o->silu[i]);
+    if (first) o->dx[i] *= o->silu[i], o->dx_scale[i] *= ref_silu_scale(o, i);
 }
 
 /* Is no term of dx of group g a NaN or an infinity? */

@@ -42,6 +42,10 @@ long double ref_gain(const nl_problem *p, const float *gamma, size_t j);
 /* The factor of xhat i in y: the gain, times silu(gate) if the gate comes last. */
 long double ref_factor(const nl_problem *p, const float *gamma, const ref_outputs *o, size_t i);
 
+/* |silu(gate)|, at least 2^-300: the last factor of dx_scale[i] if the gate comes first, as
+ * slope_scale[i] is of dgate_scale[i]. */
+double ref_silu_scale(const ref_outputs *o, size_t i);
+
 /* Rounds to nearest even by arithmetic on the exponent, independent of the kernels' conversion. */
 long double ref_round(nl_dtype t, long double v);
 

@@ -14,12 +14,15 @@ enum {
     BATCH_FORWARD = 1 << FAMILY_BATCH_FORWARD,
     BATCH_BACKWARD = 1 << FAMILY_BATCH_BACKWARD,
     INFER = 1 << FAMILY_INFERENCE,
+    GATED_FORWARD = 1 << FAMILY_GATED_FORWARD,
+    GATED_BACKWARD = 1 << FAMILY_GATED_BACKWARD,
     ROWS = ROW_FORWARD | ROW_BACKWARD,
+    GATED = GATED_FORWARD | GATED_BACKWARD,
     BATCH = BATCH_FORWARD | BATCH_BACKWARD,
     BATCHES = BATCH | INFER,
-    FORWARDS = ROW_FORWARD | BATCH_FORWARD | INFER,
-    BACKWARDS = ROW_BACKWARD | BATCH_BACKWARD,
-    ALL = ROWS | BATCHES
+    FORWARDS = ROW_FORWARD | BATCH_FORWARD | INFER | GATED_FORWARD,
+    BACKWARDS = ROW_BACKWARD | BATCH_BACKWARD | GATED_BACKWARD,
+    ALL = ROWS | BATCHES | GATED
 };
 
 enum { CLASSES_MAX = 10, ELEMENTS_MAX = 75000, USUAL_MAX = 12000, ROW_STREAMS = 64 };
@@ -33,8 +36,8 @@ static const struct dimension {
 
 enum { DIMENSIONS = sizeof dimensions / sizeof *dimensions };
 
-static const nl_pass passes[FAMILIES] = {NL_FORWARD, NL_BACKWARD, NL_FORWARD, NL_BACKWARD,
-                                         NL_INFERENCE};
+static const nl_pass passes[FAMILIES] = {NL_FORWARD,   NL_BACKWARD, NL_FORWARD, NL_BACKWARD,
+                                         NL_INFERENCE, NL_FORWARD,  NL_BACKWARD};
 
 enum { OPS_MOST = 4 };
 
@@ -126,7 +129,10 @@ static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t
         if (dimensions[next].families & 1u << f) rest *= least(&dimensions[next], classes[next]);
     const size_t most = k->most / rest, limit = ELEMENTS_MAX / rest;
     if (value > most) value = most > from ? from + value % (most - from + 1) : from;
-    if (value > limit) value = limit ? limit : 1; /* the drawn classes do not fit together */
+    size_t step = 1;
+    sscanf(dimensions[i].classes[classes[i]], "{%*u..%*u+%zu", &step);
+    if (value > from) value -= (value - from) % step; /* a multiple of inner= stays one */
+    if (value > limit) value = limit ? limit : 1;     /* the drawn classes do not fit together */
     if (batch && *dimensions[i].name == 's' && value == 1 && strncmp(k->shape, "1x", 2) == 0)
         value = 2; /* one value has no variance */
     k->elements *= value;
@@ -141,7 +147,7 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
     const char *spelling = m->classes[classes[i]];
     char part[80], text[CASE_TEXT];
     nl_case c;
-    d->turn = d->turns ? d->turns[i][classes[i]][classes[0]]++ : draw(d, 1 << 20);
+    d->turn = d->turns ? d->turns[i][classes[i]][classes[0] + classes[1]]++ : draw(d, 1 << 20);
     draw_class(d, spelling, spelling + strlen(spelling), part, sizeof part);
     if (is_size(m)) return add_size(k, f, classes, i, strtoull(part, NULL, 10)), true;
     if (strcmp(m->name, "op") == 0) return write_text(k->op, sizeof k->op, "%s", part);
@@ -287,7 +293,7 @@ bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_si
                   .list = list,
                   .error = error,
                   .error_size = error_size};
-        if (!covering_make(&k.t, stream + FAMILIES + 3, take_row, &r)) return false;
+        if (!covering_make(&k.t, stream + FAMILIES + 1, take_row, &r)) return false;
     }
     return true;
 }
@@ -308,10 +314,10 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     static const char wide_gaps[] = "gap={16,64,1000}";
     enum { HALVINGS = 4, LARGE_MAX = 1 << 18, MANY_ROWS = 1 << 14 };
     const family f = (family)(index % FAMILIES);
-    const bool rows = ROWS & 1 << f;
+    const bool rows = (ROWS | GATED) & 1 << f;
     size_t classes[DIMENSIONS], size[3], elements = LARGE_MAX;
     char shape[64];
-    draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES + 1,
+    draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES + 3,
                .next = index * 2 * ROW_STREAMS};
     for (size_t i = 0; i < DIMENSIONS; i++) {
         const bool usual = !*dimensions[i].classes[0] && draw(&d, 2);
@@ -360,14 +366,15 @@ bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size)
     draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES + 2};
     for (int again = 0; again < 2; again++)
         for (const char *width = MODELS; *width++ != '}'; width += strcspn(width, ",}"))
-            for (family f = FAMILY_ROW_FORWARD; f <= FAMILY_ROW_BACKWARD; f++) {
+            for (family f = 0; f < FAMILIES; f++) {
                 char shape[64];
+                if (!((ROWS | GATED) & 1 << f)) continue;
                 write_text(shape, sizeof shape, "%zux%zu", 1 + draw(&d, 5),
                            (size_t)strtoull(width, NULL, 10));
                 if (!add_model(f, shape, &d, list, error, error_size)) return false;
             }
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
-        for (family f = FAMILY_BATCH_FORWARD; f < FAMILIES; f++)
+        for (family f = FAMILY_BATCH_FORWARD; f <= FAMILY_INFERENCE; f++)
             if (!add_model(f, pictures[i], &d, list, error, error_size)) return false;
     return true;
 }

@@ -98,6 +98,7 @@ static const char *const suite[] = {
          "{,/cast-before-weight}",
     ROWS "/forward/bf16/48x72/normal/residual/inner=6/parameters=bf16{,/in-place}"
          "{,/cast-before-weight}",
+    "rmsnorm/forward/bf16/9x1530/normal/no-rstd/threads=3",
     /* parameters in 16 bits, and sums that are rounded first */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/"
     "{f16/9x{5,72}/normal/parameters=f16,bf16/9x{5,72}/normal/parameters=bf16}{,/no-affine}",

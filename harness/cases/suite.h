@@ -11,7 +11,7 @@
 #include <stdint.h>
 
 /* The number of cases that a check draws. */
-enum { DRAWN = 1500, DRAWN_LARGE = 400 };
+enum { DRAWN = 2100, DRAWN_LARGE = 560 };
 
 /* SUITE_FOR_ALL: quick enough for all implementations. SUITE_FOR_FEW: with larger cases.
  * SUITE_LONG: also with long ones: 10^6 rows, 2^20 features, outputs past the caches. */
@@ -36,6 +36,8 @@ typedef enum family {
     FAMILY_BATCH_FORWARD,
     FAMILY_BATCH_BACKWARD,
     FAMILY_INFERENCE,
+    FAMILY_GATED_FORWARD,
+    FAMILY_GATED_BACKWARD,
     FAMILIES
 } family;
 

@@ -222,12 +222,27 @@ bool leaves_range(long double sum) {
 /* Do the sums of a group's gradients, times xhat or x - mean, leave float's range? The scale of dx
  * has the mean of |g| and |g * xhat|, times rstd. */
 static bool sums_overflow(const nl_problem *p, const ref_outputs *want, size_t g) {
-    const size_t m = nl_group_size(p);
+    const size_t m = nl_group_size(p), i = nl_element(p, g, 0);
     const long double rstd = want->rstd[g];
     const long double sigma = rstd < 1 ? 1 / rstd : 1;
     const bool channel = nl_layers[p->op].by_channel; /* sums dy without the gain */
-    return (rstd > 0 && leaves_range(want->dx_scale[nl_element(p, g, 0)] / rstd * m * sigma)) ||
+    return (rstd > 0 && leaves_range(norm_dx_scale(p, want, i) / rstd * m * sigma)) ||
            (channel && leaves_range(want->dgamma_scale[g] * sigma));
+}
+
+/* The error of xhat, in units, if silu(gate) multiplies x before the norm: silu's error where exp is
+ * subnormal, times |x| * rstd, or |xhat / silu|. INFINITY: x is infinite, and silu may be 0 in
+ * float, so that the product is Inf or NaN. */
+static double lost_in_silu(const nl_problem *p, const ref_outputs *want, size_t g) {
+    const double off = SILU_SUBNORMAL * 0x1p-150;
+    double most = 0;
+    for (size_t e = 0; e < p->c; e++) {
+        const size_t i = nl_element(p, g, e);
+        const double silu = fabs(want->silu[i]), xhat = fabs(want->xhat[i]);
+        if (isinf(want->magnitude[g]) && isnan(xhat) && silu <= off) return INFINITY;
+        if (silu > 0 && silu < (double)SILU_SUBNORMAL * FLT_MIN) most = fmax(most, xhat / silu);
+    }
+    return most * off / u;
 }
 
 allowance allow(const instance *in, const ref_outputs *want, size_t g) {
@@ -240,11 +255,12 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const bound eight = {8, 8};
     const int gate = nl_layers[p->op].gate;
     allowance a = {.units = eight, .rstd = eight};
-    if (gate == NL_GATE_FIRST && !backward) /* the norm's x is off, and so is rstd */
-        a.rstd.probable = a.rstd.certain += SILU;
-    if (gate)
-        a.units.probable = a.units.certain += SILU * (gate == NL_GATE_FIRST && !backward ? 2 : 1);
-    a.promised = !(in->impl && in->impl->demonstration);
+    const bool first = gate == NL_GATE_FIRST;
+    const double silu = SILU + (first ? lost_in_silu(p, want, g) : 0);
+    /* the norm's x is off, and so is rstd: by the mean of |u * error| times rstd^2, if u is x * silu */
+    if (first && !backward) a.rstd.probable = a.rstd.certain += silu;
+    if (gate) a.units.probable = a.units.certain += first && !backward ? 2 * silu : SILU;
+    a.promised = !(in->impl && in->impl->demonstration) && isfinite(silu);
     if (backward && sums_overflow(p, want, g)) a.promised = false;
     const double least = backward ? want->dx_scale[nl_element(p, g, 0)] : 1;
     if (gate == NL_GATE_LAST && least > 0 && least < rstd * 0x1p-100)
@@ -254,7 +270,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     a.folds = !backward && may_fold(method);
     const double folded = a.folds && centred ? folded_units(want, g) : 0;
     a.units.probable += folded, a.units.certain += folded;
-    const bool zeros = magnitude == 0 && (!backward || !isfinite(rstd)); /* else dy is summed */
+    const bool zeros =
+        want->magnitude[g] == 0 && (!backward || !isfinite(rstd)); /* else dy is summed */
     if (!isfinite(magnitude) || !isfinite(square) || zeros) return a;
     if (centred) a.kappa = magnitude * rstd;
 
@@ -276,7 +293,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const double kappa = a.kappa, far = shifted ? spread(p, want, g) : 0;
     if (backward && centred) /* the rounding error of the saved mean */
         a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
-    if (backward && gate) a.kappa = SILU; /* xhat, or dy * silu(gate), starts with that error */
+    if (backward && gate) a.kappa = silu; /* xhat, or dy * silu(gate), starts with that error */
     const bool raw = backward && centred && method == NL_ONE_PASS; /* sums of g and g * x */
     const double mean_of_raw = raw ? (double)fabsl(want->mean[g] * want->rstd[g]) : 0;
     const double sums[] = {a.sum.probable, a.sum.certain};

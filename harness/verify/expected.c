@@ -100,21 +100,35 @@ static void fold(const expectations *d, size_t g, long double gain, long double 
     out->loose = true; /* it may be 0, times an infinite x */
 }
 
-/* silu and its derivative are products of an exp, which may be subnormal, and of 110 at most. */
-enum { SILU_SUBNORMAL = 256 };
+/* The error of the norm's dx from operations on subnormal numbers, in 2^-150. A product with x - mean
+ * is multiplied by rstd twice. */
+static long double norm_underflow(const expectations *d, size_t i, size_t g, long double gain) {
+    const long double rstd = d->want->rstd[g];
+    const long double scale = larger(fabsl((long double)d->want->xhat[i]), 1) + 1;
+    return 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale;
+}
 
 static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const allowance *a = &d->allowed[g];
     const long double gain = fabsl(ref_factor(p, d->in->data->gamma, w, i));
-    const long double rstd = w->rstd[g], scale = larger(fabsl((long double)w->xhat[i]), 1) + 1;
+    const int gate = nl_layers[p->op].gate;
+    const bool first = gate == NL_GATE_FIRST;
+    long double rstd = w->rstd[g], most = gain;
+    if (gate == NL_GATE_LAST) /* gain * dy * silu in any order */
+        most = larger(most, larger(fabsl((long double)w->silu[i]),
+                                   fabsl(ref_gain(p, d->in->data->gamma, nl_feature_of(p, i)))));
+    const long double underflow = norm_underflow(d, i, g, most);
     expected_value out =
         exactly(p->dtype, w->dx[i], w->dx_scale[i], scaled(1, d->ratio, a->units), a->promised);
-    out.promised = out.promised && !leaves_range(out.scale); /* one of its terms may be infinite */
+    out.promised = out.promised && !leaves_range(out.scale) &&
+                   !leaves_range(norm_dx_scale(p, w, i)); /* one of its terms may be infinite */
     out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.scale);
-    /* a product with x - mean is multiplied by rstd twice */
-    if (!a->exact) add_underflow(&out, 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale);
+    if (first) /* silu multiplies the norm's dx, which is rounded */
+        add_underflow(&out, (1 + underflow) * fabsl((long double)w->silu[i]));
+    else if (!a->exact)
+        add_underflow(&out, underflow);
     /* BatchNorm's factor of x - mean may be subnormal */
     if (nl_layers[p->op].by_channel) add_underflow(&out, gain * fabsl((long double)w->xhat[i]));
     if (d->in->impl &&
@@ -143,6 +157,19 @@ static void add_one_pass(const expectations *d, size_t i, expected_value *out) {
     out->allowed.certain += terms * (2 * sum.certain + 8);
 }
 
+/* The error of dgamma's terms dy * silu * xhat from subnormal numbers: silu's, and that of its
+ * product with dy. In 2^-150. */
+static long double silu_underflow(const expectations *d, size_t feature) {
+    const nl_problem *p = &d->in->c->problem;
+    const nl_places at = nl_places_of(p, NL_DY);
+    long double sum = 0;
+    for (size_t i = feature; i < p->n * p->c; i += p->c) {
+        const long double dy = nl_load(p->dtype, d->in->data->input[NL_DY], nl_place(at, i));
+        sum += (SILU_SUBNORMAL * fabsl(dy) + 1) * larger(fabsl((long double)d->want->xhat[i]), 1);
+    }
+    return sum;
+}
+
 static expected_value expected_dgamma(const expectations *d, size_t i) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
@@ -155,7 +182,7 @@ static expected_value expected_dgamma(const expectations *d, size_t i) {
     if (nl_layers[p->op].by_channel && d->in->impl && d->in->impl->method == NL_ONE_PASS)
         add_one_pass(d, i, &out);
     add_underflow(&out, (double)(p->n * p->s) * fmax(1, d->rstd));
-    if (nl_layers[p->op].gate) add_underflow(&out, SILU_SUBNORMAL * w->dbeta_scale[i]);
+    if (nl_layers[p->op].gate == NL_GATE_LAST) add_underflow(&out, silu_underflow(d, i));
     return out;
 }
 
@@ -164,14 +191,25 @@ static expected_value expected_dgamma(const expectations *d, size_t i) {
 static expected_value expected_dgate(const expectations *d, size_t i, size_t g) {
     const allowance *a = &d->allowed[g];
     const ref_outputs *w = d->want;
-    const nl_dtype t = d->in->c->problem.dtype;
+    const nl_problem *p = &d->in->c->problem;
+    const nl_dtype t = p->dtype;
     const bound units = scaled(16, 1, a->units);
+    const bool first = nl_layers[p->op].gate == NL_GATE_FIRST;
+    const long double slope = w->slope_scale[i], before = w->dgate_scale[i] / slope;
+    const long double gain = fabsl(ref_gain(p, d->in->data->gamma, nl_feature_of(p, i)));
+    const long double xhat = larger(fabsl((long double)w->xhat[i]), 1);
     expected_value out =
         exactly(t, w->dgate[i], w->dgate_scale[i], scaled(1, d->ratio, units), a->promised);
-    out.promised = out.promised && !leaves_range(out.scale);
+    out.promised = out.promised && !leaves_range(before) && !leaves_range(norm_dx_scale(p, w, i));
+    /* Inf times a derivative that may be 0 in float */
+    out.loose = first || slope <= SILU_SUBNORMAL * 0x1p-150L;
     out.blur = blur_of(t, 1 + units.probable, out.scale);
-    if (w->slope_scale[i] > 0)
-        add_underflow(&out, SILU_SUBNORMAL * (1 + out.scale / w->slope_scale[i]));
+    add_underflow(&out, SILU_SUBNORMAL * before);
+    if (first) /* the norm's dx, times x */
+        add_underflow(&out, (1 + norm_underflow(d, i, g, gain)) * slope * before /
+                                norm_dx_scale(p, w, i));
+    else /* gain * dy * xhat, in any order: the third multiplies the error of two */
+        add_underflow(&out, slope * (1 + larger(larger(xhat, gain), before / (gain * xhat))));
     return out;
 }
 
@@ -194,9 +232,13 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     out.loose = isinf(gain);  /* NaN from an xhat near 0, or inf - inf if folded */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.scale);
     const long double before = fabsl(ref_gain(p, gamma, j)) * larger(fabsl(x), 1);
-    const bool gated = nl_layers[p->op].gate;
+    const bool gated = nl_layers[p->op].gate == NL_GATE_LAST;
+    /* silu's error; and gain * xhat * silu, in any order: the third multiplies that of two */
+    const long double off_gate =
+        gated ? SILU_SUBNORMAL * before + larger(fabsl((long double)d->want->silu[i]), fabsl(x))
+              : 0;
     if (gated && leaves_range(before)) out.promised = false; /* the product with gamma */
-    if (gated) add_underflow(&out, SILU_SUBNORMAL * before);
+    if (gated) add_underflow(&out, off_gate);
     if (nl_layers[p->op].by_channel || a->folds)
         fold(d, g, gain, fabsl(x) / d->want->rstd[g], 1, &out);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
@@ -209,7 +251,7 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     out.allowed = just(1 + few * ratio);
     const bool exact = is_float(gain) && is_float(gain * ref_round(t, x)) && is_float(out.want);
     out.blur = blur_of(t, exact ? 0 : few, out.scale);
-    if (gated) add_underflow(&out, SILU_SUBNORMAL * before);
+    if (gated) add_underflow(&out, off_gate);
     return out;
 }
 

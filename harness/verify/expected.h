@@ -34,6 +34,10 @@ typedef struct bound {
     double probable, certain;
 } bound;
 
+/* silu(z) and its derivative are off by so many times 2^-150 at most where exp(-|z|) is subnormal:
+ * they are products of exp, which is off by 2^-149 at most, and of |z|, which is at most 110. */
+enum { SILU_SUBNORMAL = 256 };
+
 /* The largest .lanes of an implementation. */
 enum { LANES_MAX = 256 };
 
@@ -61,6 +65,12 @@ bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, si
 bool leaves_range(long double sum);
 
 bool exact_data(const instance *in);
+
+/* dx's scale, before silu(gate) multiplies dx if the gate comes first. */
+static inline long double norm_dx_scale(const nl_problem *p, const ref_outputs *want, size_t i) {
+    const long double scale = want->dx_scale[i];
+    return nl_layers[p->op].gate == NL_GATE_FIRST ? scale / ref_silu_scale(want, i) : scale;
+}
 
 /* The bound of the saved mean: 0 on exact data, unless the division or the method rounds. */
 bound allow_mean(const instance *in, const allowance *a);

@@ -129,3 +129,28 @@ Test(gated, wrong_kernels_fail) {
     }
     cases_free(&suite);
 }
+
+/* Where silu, its derivative or a product is subnormal or 0, a right kernel passes, or there is no
+ * bound. */
+Test(gated, right_at_the_ends_of_the_range) {
+    static const struct {
+        const char *text;
+        outcome right;
+    } cases[] = {
+        {FIRST "forward/f32/24x1/inf/gate=scale:60", OUTCOME_DEMO}, /* Inf * silu(-110) */
+        {FIRST "backward/f32/1x1/normal/gate=scale:1e4/eps=0", OUTCOME_DEMO},
+        {FIRST "backward/f32/9x40/normal/gate=scale:1e4/gamma=scale:1e-44", OUTCOME_OK},
+        {FIRST "backward/f32/1x1/scale:3e30/dy=scale:1e-39/gate=tiny/eps=1e6", OUTCOME_OK},
+        {LAST "backward/bf16/4x30/normal/dy=inf/gate=scale:1e4/gain=-1/eps=1e6", OUTCOME_OK},
+        {LAST "forward/f32/12x535/normal/gate=scale:60/gamma=scale:1e-44", OUTCOME_OK},
+    };
+    now = NOTHING;
+    for (size_t i = 0; i < sizeof cases / sizeof *cases; i++) {
+        trial t;
+        trial_make(&t, cases[i].text);
+        const verdict v = verify(&t.c, &t.data, &t.want, &kernel, PLACE_END, 1);
+        cr_expect(v.outcome == cases[i].right, "%s: %s %s", cases[i].text, outcome_name(v.outcome),
+                  v.why);
+        trial_end(&t);
+    }
+}
