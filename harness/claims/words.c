@@ -228,7 +228,7 @@ static void add_needed(words *w, const claim *c, const setting *s) {
     add(w, "its interval with the A/A band, %.3g to %.3g, contains %.3g. ", s->f.wide.low,
         s->f.wide.high, x.end);
     if (x.far <= x.half / 10)
-        add(w, "It is too near to that for a verdict");
+        add(w, "The figure is too near to %.3g for a verdict", x.end);
     else if (x.factor <= 0.1)
         add(w, "A verdict takes a quieter machine: the A/A band alone is +-%.2g", x.band);
     else if (s->passes >= PASSES_ENOUGH)
@@ -269,8 +269,8 @@ void claim_sentence(const claim *c, char *text, size_t size) {
         if (!count[o] || (i < 0 ? o >= OPEN : o == first)) continue;
         add(&w, "%s", w.used ? ". " : "");
         if (answer != HOLDS || o != AS_CLAIMED) {
-            static const char *const subjects[2][2] = {{"It", "There"},
-                                                       {"Elsewhere it", "Elsewhere there"}};
+            static const char *const subjects[2][2] = {{"The result", "There"},
+                                                       {"Elsewhere the result", "Elsewhere there"}};
             add(&w, "%s is %s%s: ", subjects[elsewhere][o == NO_DIFFERENCE], claim_outcome_name(o),
                 o == MORE || o == LESS ? " than claimed" : "");
         }

@@ -124,13 +124,14 @@ Test(answers, sentences) {
         {"saving",
          to_fifteen,
          {{27.3, 27, 28}},
-         "FAILS: It is more than claimed: RMSNorm saves 27.3 % (SIMD)."},
+         "FAILS: The result is more than claimed: RMSNorm saves 27.3 % (SIMD)."},
         {"saving", to_fifteen, {{1, 0, 2}}, "FAILS: There is no difference: SIMD."},
         {"saving", to_fifteen, {MISSING}, "NOT RUN: SIMD: left out by --quick."},
         {"saving",
          to_fifteen,
          {{27.3, 27, 28}, {45, 44, 46}, {-500, -550, -450}, {1, 0, 2}},
-         "DEPENDS: It is more than claimed: RMSNorm saves 27.3 % (SIMD) to 45 % (unfused). It is "
+         "DEPENDS: The result is more than claimed: RMSNorm saves 27.3 % (SIMD) to 45 % (unfused). "
+         "The result is "
          "the other way round: RMSNorm takes 6 times as long (RMSNorm unfused, LayerNorm in "
          "SIMD). There is no "
          "difference: PyTorch."},
@@ -138,13 +139,14 @@ Test(answers, sentences) {
          to_fifteen,
          {{14, 12, 16}, {10, 9, 11}, MISSING, MISSING},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 12 to 16, "
-         "contains 15. A verdict takes 4 times the --seconds. Elsewhere it is as claimed: RMSNorm "
+         "contains 15. A verdict takes 4 times the --seconds. Elsewhere the result is as claimed: "
+         "RMSNorm "
          "saves 10 % (unfused). 2 other settings were not run."},
         {"saving",
          to_fifteen,
          {{15, 13, 17}},
          "NOT RESOLVED: RMSNorm saves 15 % (SIMD); its interval with the A/A band, 13 to 17, "
-         "contains 15. It is too near to that for a verdict."},
+         "contains 15. The figure is too near to 15 for a verdict."},
         {"saving",
          to_fifteen,
          {{10, 6, INFINITY}},
@@ -153,15 +155,16 @@ Test(answers, sentences) {
         {"speedup",
          {1.1, 1.15},
          {{0.5, 0.4, 0.6}},
-         "FAILS: It is the other way round: RMSNorm takes 2 times as long (SIMD)."},
+         "FAILS: The result is the other way round: RMSNorm takes 2 times as long (SIMD)."},
         {"speedup",
          {1.1, 1.15},
          {{1.38, 1.37, 1.39}, {1.5, 1.49, 1.51}},
-         "FAILS: It is more than claimed: RMSNorm is 1.38 (SIMD) to 1.5 times as fast (unfused)."},
+         "FAILS: The result is more than claimed: RMSNorm is 1.38 (SIMD) to 1.5 times as fast "
+         "(unfused)."},
         {"speedup",
          {1.1, 1.15},
          {{0.8, 0.79, 0.81}},
-         "FAILS: It is the other way round: RMSNorm takes 25 % longer (SIMD)."},
+         "FAILS: The result is the other way round: RMSNorm takes 25 % longer (SIMD)."},
         {"saving",
          slower,
          {{-1070, -1080, -1060}, {-347, -350, -340}},
@@ -169,7 +172,7 @@ Test(answers, sentences) {
         {"saving",
          to_fifteen,
          {{1, 0, 2}, {5, 4, 6}},
-         "FAILS: There is no difference: SIMD. It is less than claimed: RMSNorm saves 5 % "
+         "FAILS: There is no difference: SIMD. The result is less than claimed: RMSNorm saves 5 % "
          "(unfused)."},
         /* Of the ends of an interval, the one towards the nearest verdict matters, even if another
          * end is nearer. */
@@ -186,16 +189,17 @@ Test(answers, sentences) {
         {"traffic",
          {45, 55},
          {{-250, -250, -250}},
-         "FAILS: It is the other way round: RMSNorm moves 3.5 times the bytes (SIMD)."},
+         "FAILS: The result is the other way round: RMSNorm moves 3.5 times the bytes (SIMD)."},
         {"error_ratio",
          {2, INFINITY},
          {{NAN, 1, 2}, {3, 3, 3}},
-         "NOT RESOLVED: SIMD: its result is no number. Elsewhere it is as claimed: LayerNorm's "
+         "NOT RESOLVED: SIMD: its result is no number. Elsewhere the result is as claimed: "
+         "LayerNorm's "
          "largest error is 3 times RMSNorm's (unfused)."},
         {"root_error",
          {-INFINITY, 2},
          {{4334, 4334, 4334}},
-         "FAILS: It is more than claimed: it is off by 4334 units (SIMD)."},
+         "FAILS: The result is more than claimed: it is off by 4334 units (SIMD)."},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         size_t count = 0;
