@@ -1,3 +1,4 @@
+# The program. It is here because a build folder of peers has nothing else to compile (CMakeLists.txt).
 add_executable(normlab_program harness/commands/main.c)
 set_target_properties(normlab_program PROPERTIES OUTPUT_NAME normlab
     ENABLE_EXPORTS ON)  # for kernels of --load

@@ -155,7 +155,7 @@ static bool brief(const nl_problem *p) {
 }
 
 /* Does pipelining lose (summing the next row while this one is written)? In f32 it does if there is
- * no mean and each of impl's sums has less than three terms, which takes too short to hide anything;
+ * no mean and each of impl's sums has less than three terms, which is too little to hide a wait;
  * if some of x comes from memory; or if two rows of x, y, gamma and beta fill the first-level cache.
  * In 16 bits the conversions hide it. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_impl *impl) {

@@ -130,7 +130,8 @@ static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
     else if (!a->exact)
         add_underflow(&out, underflow);
     /* BatchNorm's factor of x - mean may be subnormal */
-    if (nl_layers[p->op].by_channel) add_underflow(&out, gain * fabsl((long double)w->xhat[i]));
+    if (nl_layers[p->op].by_channel && !a->exact)
+        add_underflow(&out, gain * fabsl((long double)w->xhat[i]));
     if (d->in->impl &&
         d->in->impl->method == NL_ONE_PASS) /* the error of b in a * dy + b * x + c */
         add_underflow(&out,

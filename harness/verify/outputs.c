@@ -14,8 +14,7 @@
 typedef struct tally {
     size_t compared, misrounded[NL_ARGS];
     double error[NL_ARGS], bound[NL_ARGS]; /* the largest of each output */
-    double
-        worst; /* the largest error / bound of a promised number, which the fields below describe */
+    double worst; /* largest error / bound of a promised number; fields below describe it */
     bool unpromised;
     nl_arg arg;
     size_t index;
