@@ -1,5 +1,5 @@
 # Writes HEADER, if it changes: the compiler, its FLAGS, the commit of SOURCE (not of a repository around it),
-# and a hash of the code that runs in a timed call: kernels, choice, flags.
+# and a hash of the code that runs in a timed call: kernels without comments and layout, choice, flags.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET SOURCE PARENT_PATH above)
 set(ENV{GIT_CEILING_DIRECTORIES} ${above})
@@ -13,7 +13,11 @@ file(GLOB_RECURSE kernels ${SOURCE}/core/*.[ch] ${SOURCE}/include/*.h ${SOURCE}/
 list(SORT kernels)
 string(REGEX REPLACE " -W[^ ]*" "" hashes "${COMPILER} ${FLAGS}")  # warnings change no code
 foreach(file IN LISTS kernels)
-    file(SHA256 ${file} hash)
+    file(READ ${file} text)
+    string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/|[ \t]*//[^\n]*" "" text "${text}")
+    string(REGEX REPLACE "[ \t\n]+" " " text "${text}")
+    string(STRIP "${text}" text)
+    string(SHA256 hash "${text}")
     string(APPEND hashes " ${hash}")
 endforeach()
 string(SHA256 kernels "${hashes}")

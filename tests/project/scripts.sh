@@ -137,4 +137,18 @@ check "  other rows stay" "$(grep -q '^| `./check --all` | 9:59 min | 99 s | els
 echo 'echo broken; exit 3' >check && cp CONTRIBUTING.md ../before && commit second && python3 scripts/stopwatch.py --times 1 check 2>../stderr
 check "  a command that fails" "$([ $? -eq 1 ] && grep -q '^exit code 3: ./check' ../stderr && cmp CONTRIBUTING.md ../before || cat ../stderr)"
 cd ..
+
+# The hash of the kernels, which evidence is pooled by, is that of their code: comments and layout do not change it.
+if type cmake >/dev/null 2>&1; then
+    mkdir -p hashed/core
+    hashed() { # hashed TEXT: the hash of kernels that are this text
+        printf '%b' "$1" >hashed/core/rung.c
+        cmake -D SOURCE="$PWD/hashed" -D HEADER="$PWD/info.h" -D COMPILER=cc -D FLAGS=-O2 -P "$root/cmake/build_info.cmake"
+        sed -n 's/^#define NL_BUILD_KERNELS //p' info.h
+    }
+    code=$(hashed 'a = b * c; /* the * of 1/2 **/\nd = a / b; // why\n')
+    check "comments and layout keep the hash" "$([ ${#code} -eq 14 ] && [ "$code" = "$(hashed '// new\n\n    a = b * c;\nd = a / b; /**/ \n')" ] || echo "$code")"
+    check "  code changes it" "$([ "$code" != "$(hashed 'a = b * c; /* the * of 1/2 **/\nd = a * b; // why\n')" ] || echo "$code")"
+    check "  code between comments, too" "$([ "$(hashed '/* a */ x /* b */\n')" != "$(hashed '/* a */ y /* b */\n')" ] || echo same)"
+fi
 summary
