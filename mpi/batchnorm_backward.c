@@ -1,7 +1,7 @@
-/* idea   As batchnorm/backward.c; dx needs two sums over all samples, of dy and of dy * xhat, and
+/* idea   The formula is batchnorm/backward.c's. dx needs the sums of dy and of dy * xhat over all samples, and
  *        both travel in one allreduce. The two sums are also dbeta and dgamma.
  * gain   One latency a layer; forward's statistics are on every rank already.
- * fails  Nothing to overlap with: dx needs both sums.
+ * fails  No computation overlaps with the allreduce, because dx needs both sums.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 

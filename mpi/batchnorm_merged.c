@@ -1,8 +1,8 @@
-/* idea   Each rank computes count, mean and M2 of its own samples in two passes, and Chan's formula
- *        merges two such triples, as an operation that MPI is given: one allreduce.
+/* idea   Each rank computes count, mean and M2 of its own samples in two passes. One allreduce merges these
+ *        triples by Chan's formula, which is a user-defined operation of MPI.
  * gain   One latency instead of two. Uneven splits need no care, since counts travel along.
- * fails  Three floats a channel, where two allreduces send one each. The error grows with
- *        mean/sigma, as in Welford. A count is a float: exact up to 16,777,216 values a channel.
+ * fails  Sends three floats a channel; batchnorm_two.c sends one in each of two allreduces. The error grows
+ *        with mean/sigma, as in Welford. A count is a float and exact up to 16,777,216 values a channel.
  * SPDX-License-Identifier: MIT */
 #include "groups.h"
 

@@ -1,13 +1,13 @@
-/* idea   Two-pass, as batchnorm/two_pass.c: an allreduce of the sums of x gives every rank the mean,
- *        and one of the squares around it gives the variance.
- * gain   None; the rung that the others are measured against. No rank needs more memory than its
- *        own samples.
+/* idea   Two-pass, as batchnorm/two_pass.c. One allreduce of the sums of x gives every rank the mean; a second
+ *        allreduce, of the squares around the mean, gives the variance.
+ * gain   None in time: the other rungs are compared with this one. No rank needs more memory than its own
+ *        samples.
  * fails  Pays the network's latency twice, and the second allreduce cannot begin before the first
  *        has ended. The error grows with mean/sigma.
  * SPDX-License-Identifier: MIT */
 #include "groups.h"
 
-/* The sums of x; given a mean, those of (x - mean)^2. */
+/* The sums of x, or of (x - mean)^2 if `mean` is given. */
 NL_INLINE float *sums(nl_view v, const nl_ranks *r, nl_job *job, const float *mean) {
     nl_job_make(job, r, &nl_sums, v.c);
     for (size_t g = 0; g < r->own; g++)

@@ -1,5 +1,5 @@
-/* What the forward rungs share. A group has one mean. It is a channel of BatchNorm, of which a rank
- * has some samples; or, with v.s = 1, a row, of which a rank has some features.
+/* What the forward rungs share. A group is the elements that share one mean. In BatchNorm a group is a channel,
+ * and a rank has some of its samples. With v.s = 1 a group is a row, and a rank has some of its features.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -9,8 +9,8 @@ NL_INLINE size_t nl_group_at(nl_view v, bool rows, size_t group, size_t i, size_
     return rows ? nl_at(v, group, i, k) : nl_at(v, i, group, k);
 }
 
-/* Starts the reduction of groups j0 to j1 - 1, each segment in two passes: count, mean and M2, or without a mean only the
- * sum of squares. */
+/* Starts the reduction of groups j0 to j1 - 1. Two passes over each segment compute count, mean and M2; a layer
+ * without a mean needs only the sum of squares. */
 NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool rows, size_t j0,
                                size_t j1) {
     nl_job_make(job, r, v.centred ? &nl_moments : &nl_sums, j1 - j0);
@@ -35,7 +35,7 @@ NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool r
     r->order->start(job);
 }
 
-/* Stores this rank's part of a group's y, and saves the statistics, which are those of all ranks. */
+/* Stores this rank's part of a group's y, and saves the statistics over all ranks. */
 NL_INLINE void nl_group_put(nl_view v, const nl_ranks *r, bool rows, size_t j, float mean,
                             float var) {
     const float rstd = 1 / sqrtf(var + v.eps);

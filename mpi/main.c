@@ -24,7 +24,7 @@ static const nl_rung *const rungs[] = {&batchnorm_merged, &batchnorm_overlapped,
 static const nl_order *const orders[] = {&nl_order_tree, &nl_order_any};
 static int world_rank, world_size;
 
-/* The first rung, from this one on, that takes the problem; or the NULL behind all. */
+/* The first rung from g on that takes the problem, or the final NULL. */
 static const nl_rung *const *taker(const nl_rung *const *g, const nl_problem *p) {
     while (*g && !(p->n > 0 && p->parameters == NL_F32 && nl_accepts(&(*g)->impl, p))) g++;
     return g;
@@ -47,7 +47,7 @@ typedef struct part {
     instance in;
 } part;
 
-/* Copies an array whole, or this rank's piece of it or, if features are split, its piece of each
+/* Copies a whole array, this rank's piece of the array, or, if features are split, this rank's piece of each
  * row. */
 static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
     const size_t all = t->whole->data.bytes[a], mine = t->data.bytes[a];
@@ -57,9 +57,9 @@ static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
         memcpy(back ? whole : own, back ? own : whole, mine / rows);
 }
 
-/* Even: each rank has the same number of segments. Uneven: each rank has more than the one before,
- * and the first of many has none. Outputs are NaN before a call, on odd ranks numbers: this shows
- * kernels that add to them or do not write them. */
+/* Even: each rank has the same number of segments. Uneven: each rank has more segments than the rank before,
+ * and the first of many ranks has none. Before a call outputs are NaN on even ranks and numbers on odd ranks,
+ * which exposes kernels that add to outputs or do not write them. */
 static void part_make(part *t, const task *whole, const nl_rung *g, const nl_ranks *r, bool even) {
     *t = (part){.whole = whole, .rung = g, .ranks = *r, .c = *whole->c};
     nl_ranks *o = &t->ranks;
@@ -90,8 +90,8 @@ static void part_call(const part *t, const nl_ranks *r) {
         t->rung->forward(r, &t->c.problem, &f);
 }
 
-/* Puts the ranks' arrays, inputs too, into `whole`. Returns the name of an output that all ranks
- * have and that differs between ranks; or NULL. */
+/* Gathers the ranks' arrays, inputs too, in `whole`. Returns the name of an output that all ranks have but that
+ * differs between ranks, or NULL. */
 static const char *gather(const part *t, instance *whole) {
     unsigned differ = 0;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
@@ -102,7 +102,7 @@ static const char *gather(const part *t, instance *whole) {
         const bool statistic =
             nl_passes[t->c.problem.pass].writes & NL_BIT(a) && nl_args[a].extent != NL_TENSOR;
         for (size_t i = 0; statistic && i < all / sizeof *own; i++)
-            if (isnan(own[i])) own[i] = NAN; /* its sign means nothing */
+            if (isnan(own[i])) own[i] = NAN; /* the sign of a NaN means nothing */
         MPI_Allreduce(own, whole->at[a], (int)all, MPI_BYTE, MPI_BOR, t->ranks.comm);
         if (t->data.bytes[a] == all && memcmp(own, whole->at[a], all) != 0) differ |= NL_BIT(a);
         free(own);
@@ -111,22 +111,22 @@ static const char *gather(const part *t, instance *whole) {
     return differ ? nl_args[__builtin_ctz(differ)].name : NULL;
 }
 
-/* The most .lanes with which the bound allows for the longest chain of additions: a segment, and in
- * any order fewer merges than segments. */
+/* The largest .lanes whose bound covers the longest chain of additions: one segment, and at most segments - 1
+ * merges. */
 static int lanes_of(const part *t) {
     const size_t s = t->ranks.segments, positions = t->c.problem.s;
     const size_t chain = (t->ranks.total + s - 1) / s * positions + s - 1;
     const double terms = (double)(t->ranks.total * positions);
     int lanes = (int)s;
     while (lanes > 1 && terms / lanes + lanes < (double)chain) lanes--;
-    return t->rung->impl.lanes ? t->rung->impl.lanes : lanes; /* the library's, where it sums */
+    return t->rung->impl.lanes ? t->rung->impl.lanes : lanes; /* set if the library sums */
 }
 
 typedef struct tally {
-    unsigned long calls, failed, differ; /* differ: from the bits of the first */
+    unsigned long calls, failed, differ; /* differ: calls whose bits differ from the first call's */
 } tally;
 
-/* Checks a call. *bits: the bits of the first of several, or 0. */
+/* Checks a call. *bits: the bits of the first of several calls, or 0 before it. */
 static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even, uint64_t *bits,
                   tally *t) {
     part own;
@@ -163,8 +163,8 @@ static void check_task(const task *k, nl_ranks *r, tally *tallies) {
         }
 }
 
-/* Runs a rung on a part; without ranks, the library's kernel on the part; without a part, a
- * reduction of `elements` sums. */
+/* Runs a rung on a part. Without ranks it runs the library's kernel on the part; without a part, a reduction of
+ * `elements` sums. */
 static void call(const nl_ranks *r, const part *t, size_t elements) {
     nl_job job;
     if (!r) {
@@ -178,7 +178,7 @@ static void call(const nl_ranks *r, const part *t, size_t elements) {
     }
 }
 
-/* Prints the median of some rounds; a round is as slow as its slowest rank. */
+/* Prints the median time of several rounds; the slowest rank sets the time of a round. */
 static void point(const char *series, const char *panel, size_t x, const nl_ranks *r, const part *t,
                   size_t elements) {
     enum { ROUNDS = 11 };
@@ -197,8 +197,8 @@ static void point(const char *series, const char *panel, size_t x, const nl_rank
     if (world_rank == 0) printf("ranks,%s,%s,%zu,%.0f\n", panel, series, x, round);
 }
 
-/* Times the rung on all ranks, the same rung on each rank alone with its part, and the library's
- * kernel on that part; with the first case also the reductions. */
+/* Times the rung on all ranks, then on each rank alone the same rung and the library's kernel, each with the
+ * rank's part. The first case also times the reductions. */
 static void time_case(const task *k, const char *series, nl_ranks r, tally *t) {
     const nl_rung *g = *taker(rungs, &k->c->problem);
     const size_t n = k->c->problem.n;

@@ -1,9 +1,9 @@
-/* idea   Each rank merges its own segments, and one allreduce does the rest. MPI decides who is
- *        merged with whom, by the number of ranks and the size of the message.
+/* idea   Each rank merges its own segments, and one allreduce does the rest. MPI chooses the order of merges by
+ *        the number of ranks and the size of the message.
  * gain   MPI's best algorithm: few steps for short messages, each byte about twice for long ones.
- * fails  Another number of ranks, or another MPI, gives other bits. Chan's formula must not be
- *        declared commutative (ranks.c): MPICH then merges (a, b) on one rank and (b, a) on the
- *        other, which differ in the last bit, and so do the ranks' statistics.
+ * fails  Another number of ranks, or another MPI, gives other bits. Chan's formula must not be declared
+ *        commutative (ranks.c): MPICH would then merge (a, b) on one rank and (b, a) on another. The results
+ *        differ in the last bit, so the ranks' statistics would differ.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 

@@ -23,7 +23,7 @@ static void merge_moments(void *into, const void *from, size_t elements) {
     for (size_t i = 0; i < elements; i++) a[i] = merged(a[i], ((const moments *)from)[i]);
 }
 
-/* MPI gives the part of the lower ranks first, and expects the result in the second. */
+/* MPI passes the lower ranks' part as the first argument, and expects the result in the second. */
 static void moments_op(void *lower, void *upper, int *elements, MPI_Datatype *type) {
     moments *b = upper;
     (void)type;

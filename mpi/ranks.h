@@ -1,4 +1,4 @@
-/* What a rung across ranks includes: who has which part of the tensor, and sums over all ranks.
+/* What every rung across ranks includes: which rank has which part of the tensor, and sums over all ranks.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -10,8 +10,8 @@
 /* The split axis has at most this many segments, whatever the number of ranks. */
 enum { SEGMENTS = 16, RANKS_MAX = 64 };
 
-/* How two partial results become one: elements of `width` floats. `type` and `op`: the same for
- * MPI. Zeros are the partial result of no elements. */
+/* How two partial results, arrays of elements of `width` floats, are merged. MPI gets the same as `type` and
+ * `op`. Zeros are the partial result of no data. */
 typedef struct nl_reduction {
     size_t width;
     void (*merge)(void *into, const void *from, size_t elements);
@@ -20,12 +20,12 @@ typedef struct nl_reduction {
 } nl_reduction;
 
 extern nl_reduction nl_sums;    /* one float */
-extern nl_reduction nl_moments; /* count, mean, M2: the sum of squares around that mean */
-void nl_moments_make(void);     /* its type and op */
+extern nl_reduction nl_moments; /* count, mean, and M2, the sum of squares around the mean */
+void nl_moments_make(void);     /* sets type and op of nl_moments */
 
-/* The split axis, samples or rows (n) or features (c), has `total` elements. Rank k has segments
- * border[k] to border[k + 1] - 1; this one has `own`, which begin at begin[g] in its part, and its
- * part at `first`. */
+/* The split axis, samples or rows (n) or features (c), has `total` elements. Rank k has segments border[k] to
+ * border[k + 1] - 1. This rank has `own` segments; its part begins at `first`, and its segment g begins at
+ * begin[g] of the part. */
 typedef struct nl_ranks {
     MPI_Comm comm;
     int rank, size;
@@ -41,11 +41,11 @@ typedef struct nl_job {
     size_t elements, floats; /* of the result */
     float *parts;            /* [own segments][floats] */
     float *all;              /* the result; order_tree: [segments][floats] */
-    int *counts;             /* order_tree: MPI reads them until the end */
+    int *counts;             /* order_tree: MPI reads them until nl_job_wait() */
     MPI_Request request;
 } nl_job;
 
-/* Who decides the order in which partial results are merged. */
+/* How the order of merges of partial results is chosen. */
 typedef struct nl_order {
     const char *name;
     void (*start)(nl_job *job);
@@ -65,11 +65,11 @@ static inline float *nl_part(const nl_job *job, size_t g) {
 
 void *nl_zeros(size_t bytes); /* ends the program if there is no memory */
 
-/* What the rung takes, and its method, as in the library; and its functions, which get the problem
- * and the arguments of this rank's part. */
+/* A rung: `impl` is its entry as in the library; its functions get the problem and the arguments of this rank's
+ * part. */
 typedef struct nl_rung {
     nl_impl impl;
-    bool features; /* splits the features; else samples or rows */
+    bool features; /* splits the features, not samples or rows */
     void (*forward)(const nl_ranks *, const nl_problem *, const nl_forward_args *);
     void (*backward)(const nl_ranks *, const nl_problem *, const nl_backward_args *);
 } nl_rung;
@@ -85,7 +85,7 @@ typedef struct nl_rung {
                             .lanes = lanes_},              \
                            __VA_ARGS__}
 
-/* The rung of kernel(view, ranks), inlined a second time with f32 as a constant in its loops. */
+/* The rung of kernel(view, ranks). A second inlined copy has f32 as a constant in its loops. */
 #define NL_FORWARD_RUNG(name, layers, method, splits_features)                              \
     static void forward(const nl_ranks *r, const nl_problem *p, const nl_forward_args *a) { \
         nl_view v = nl_view_of(p, a);                                                       \

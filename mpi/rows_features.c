@@ -1,7 +1,6 @@
-/* idea   A row is longer than what one rank should hold, so each rank has some of its features. The
- *        partial results of all rows go into one allreduce: Chan's triple for LayerNorm, the sum of
- *        squares for RMSNorm.
- * gain   One latency for all rows, not one for each; a third of the bytes for RMSNorm.
+/* idea   A row is too long for one rank, so each rank has some of its features. One allreduce merges the
+ *        partial results of all rows: Chan's triple for LayerNorm, the sum of squares for RMSNorm.
+ * gain   One latency for all rows, not one for each. RMSNorm sends a third of the bytes.
  * fails  No rank computes while the message travels.
  * SPDX-License-Identifier: MIT */
 #include "groups.h"

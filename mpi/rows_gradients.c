@@ -1,8 +1,8 @@
-/* idea   With split rows nothing of dx crosses ranks; only dgamma and dbeta are sums over all rows.
+/* idea   If rows are split, each rank computes its part of dx alone; only dgamma and dbeta are sums over all rows.
  *        Each rank gives its segments to the library, and their gradients go into one allreduce.
- * gain   Any kernel of the library, unchanged; 2c floats a layer, once a step.
- * fails  A segment of a few rows is a call of its own. dx is ready long before the allreduce ends,
- *        which a framework hides behind the layers below: here it is waited for.
+ * gain   Uses any kernel of the library, unchanged, and sends 2c floats a layer once a step.
+ * fails  Every segment needs a call of its own, even one of a few rows. dx is ready long before the allreduce
+ *        ends. A framework overlaps the allreduce with the layers below; this rung waits for it.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 

@@ -26,9 +26,9 @@ CAPTURES = {"early": "encoder.layer.0.output.LayerNorm", "middle": "encoder.laye
 PARTS = ("x", "gamma", "beta", "y")
 HIDDEN, EPS = 384, 1e-12
 ENVIRONMENT = {
-    "HF_HUB_OFFLINE": "1",  # never look for files on the network
+    "HF_HUB_OFFLINE": "1",  # never downloads files
     "OMP_NUM_THREADS": "1",
-    "ATEN_CPU_CAPABILITY": "avx2",  # the same kernels on any x86-64 processor that has AVX2
+    "ATEN_CPU_CAPABILITY": "avx2",  # runs the same kernels on any x86-64 processor with AVX2
     "MKL_CBWR": "COMPATIBLE",
 }
 
@@ -38,7 +38,7 @@ def fail(message):
 
 
 def capture(text):
-    """Runs the model once; returns {name: {x, gamma, beta, y}}."""
+    """Runs the model once and returns {name: {x, gamma, beta, y}}."""
     os.environ.update(ENVIRONMENT)
     import torch
     import transformers
@@ -55,7 +55,7 @@ def capture(text):
     taken = {}
 
     def keep(key):
-        def hook(module, inputs, output):  # a batch of one: drops that axis
+        def hook(module, inputs, output):  # drops the batch axis, which has one element
             taken[key] = [t.detach()[0].clone().numpy() for t in (*inputs, output)]
         return hook
 
@@ -85,7 +85,7 @@ def stored():
 
 
 def facts(module, x, gamma, beta):
-    """The column of a capture in README.md, by row."""
+    """The column of one capture in README.md's table: {row: cell}."""
     def three(values, form):
         return " / ".join(format(f(values), form) for f in (np.min, np.median, np.max))
 
@@ -103,8 +103,8 @@ def facts(module, x, gamma, beta):
         "gamma of that channel": f"{gamma[top]:.4g}",
         "abs(gamma)": three(np.abs(gamma), ".3g"), "abs(beta)": three(np.abs(beta), ".3g"),
         "channels with abs(gamma) < 1e-6": ", ".join(map(str, tiny)) or "none",
-        "rows whose peak lies in one of those": str(np.isin(channel, tiny).sum()) if len(tiny) else "-",
-        "their share of the row's energy": three((x[:, tiny]**2).sum(axis=1) / (x**2).sum(axis=1), ".3f") if len(tiny) else "-",
+        "rows whose peak lies in one of these channels": str(np.isin(channel, tiny).sum()) if len(tiny) else "-",
+        "energy share of these channels": three((x[:, tiny]**2).sum(axis=1) / (x**2).sum(axis=1), ".3f") if len(tiny) else "-",
     }
 
 
