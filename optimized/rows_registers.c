@@ -14,7 +14,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     static const row_recipe cached = {.statistics = CERTIFIED},
                             streams = {.statistics = CERTIFIED, .streaming = true};
     (void)threads;
-    if (!a->residual && p->casting != NL_CAST_BEFORE_WEIGHT)
+    if (!a->residual && !casts(p))
         rows_short_forward(p, a);
     else
         rows_forward(p, a, a->plan && a->plan->streams ? &streams : &cached);

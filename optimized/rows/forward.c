@@ -47,7 +47,9 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
 #include "instances.h"
 
 void rows_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q) {
-    if (q->streaming)
+    if (lacks_parameters(p, a))
+        with_parameters(rows_forward, p, a, q);
+    else if (q->streaming)
         rows_streamed(p, a, q);
     else if (q->statistics == TWO_PASS)
         rows_read_twice(p, a, q);

@@ -6,7 +6,7 @@
 
 /* accumulate() that also stores d. */
 NL_INLINE void keep(sums *s, nl_view row, float *kept, size_t i, vf m) {
-    const vf d = vload(row.t, row.x, i, VLEN) - m;
+    const vf d = load_x(row, i, VLEN) - m;
     vstore(NL_F32, kept, i, VLEN, d);
     s->v += d;
     s->vd = vfma(d, d, s->vd);
@@ -17,7 +17,7 @@ NL_INLINE four_sums keep_odd(nl_view row, float *kept, vf m) {
     const size_t odd = row.c % VLEN, k = row.c < VLEN ? odd : VLEN;
     four_sums t = no_four_sums();
     if (odd == 0) return t;
-    vf d = vload(row.t, row.x, 0, k) - m;
+    vf d = load_x(row, 0, k) - m;
     vstore(NL_F32, kept, 0, k, d);
     d = vkeep(d, odd);
     t.a = (sums){d, d * d};
@@ -48,13 +48,21 @@ NL_INLINE vf kept_y(nl_view row, const float *kept, size_t i, size_t k, stats s,
     return y_of(row, i, k, vload(NL_F32, kept, i, k), s, q);
 }
 
+/* With a residual (RMSNorm only, whose m is 0) kept floats are the sum: stores k of them. */
+NL_INLINE void put_sum(nl_view row, const float *kept, size_t i, size_t k) {
+    if (row.residual_out) vstore(row.t, row.residual_out, i, k, vload(NL_F32, kept, i, k));
+}
+
 /* Writes the vector at i, or the row's last vector if that begins earlier. */
 NL_INLINE void put_one(nl_view row, const float *kept, size_t i, stats s, row_recipe q) {
     const size_t k = row.c < VLEN ? row.c : VLEN, at = i < row.c - k ? i : row.c - k;
+    put_sum(row, kept, at, k);
     vstore(row.t, row.y, at, k, kept_y(row, kept, at, k, s, q));
 }
 
 NL_INLINE void put_pair(nl_view row, const float *kept, size_t i, stats s, row_recipe q) {
+    put_sum(row, kept, i, VLEN);
+    put_sum(row, kept, i + VLEN, VLEN);
     const vf a = kept_y(row, kept, i, VLEN, s, q), b = kept_y(row, kept, i + VLEN, VLEN, s, q);
     if (q.streaming)
         vstream2(row.t, row.y, i, a, b);
@@ -83,6 +91,8 @@ NL_INLINE void put_rest(nl_view row, const float *kept, size_t i, stats s, row_r
 NL_INLINE nl_view part_from(nl_view row, size_t i) {
     const size_t bytes = i * nl_dtype_size(row.t);
     row.x = (const char *)row.x + bytes, row.y = (char *)row.y + bytes, row.c -= i;
+    if (row.residual) row.residual = (const char *)row.residual + bytes;
+    if (row.residual_out) row.residual_out = (char *)row.residual_out + bytes;
     row.gamma += i;
     if (row.beta) row.beta += i;
     return row;
@@ -181,44 +191,82 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
 }
 
 /* The common case, as in instances.h. */
-NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one) {
+NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one,
+                           bool cast) {
     row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);
     if (!centred) v.beta = NULL;
     take_steps(&v);
     v.t = t, v.plus_one = plus_one, v.residual = v.residual_out = NULL;
-    v.cast_before_weight = false, q.centred = centred;
+    v.cast_before_weight = cast, q.centred = centred;
     all_rows(v, q);
 }
 
 static void layernorm_f16(const rows_call *call) {
-    common_rows(call, NL_F16, true, false);
+    common_rows(call, NL_F16, true, false, false);
 }
 static void layernorm_bf16(const rows_call *call) {
-    common_rows(call, NL_BF16, true, false);
+    common_rows(call, NL_BF16, true, false, false);
 }
 static void rmsnorm_f16(const rows_call *call) {
-    common_rows(call, NL_F16, false, false);
+    common_rows(call, NL_F16, false, false, false);
 }
 static void rmsnorm_bf16(const rows_call *call) {
-    common_rows(call, NL_BF16, false, false);
+    common_rows(call, NL_BF16, false, false, false);
 }
 static void plus_one_f16(const rows_call *call) {
-    common_rows(call, NL_F16, false, true);
+    common_rows(call, NL_F16, false, true, false);
 }
 static void plus_one_bf16(const rows_call *call) {
-    common_rows(call, NL_BF16, false, true);
+    common_rows(call, NL_BF16, false, true, false);
+}
+static void cast_f16(const rows_call *call) {
+    common_rows(call, NL_F16, false, false, true);
+}
+static void cast_bf16(const rows_call *call) {
+    common_rows(call, NL_BF16, false, false, true);
+}
+
+/* RMSNorm with a residual, whose rows may have any distances. */
+NL_INLINE void residual_rows(const rows_call *call, nl_dtype t, bool cast) {
+    row_recipe q = *call->q;
+    nl_view v = nl_view_of(call->p, call->a);
+    assume(v.residual);
+    v.t = t, v.beta = NULL, v.cast_before_weight = cast, v.plus_one = q.centred = false;
+    all_rows(v, q);
+}
+
+static void residual_f16(const rows_call *call) {
+    residual_rows(call, NL_F16, false);
+}
+static void residual_bf16(const rows_call *call) {
+    residual_rows(call, NL_BF16, false);
+}
+static void residual_cast_f16(const rows_call *call) {
+    residual_rows(call, NL_F16, true);
+}
+static void residual_cast_bf16(const rows_call *call) {
+    residual_rows(call, NL_BF16, true);
 }
 
 void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q) {
-    const bool half = p->dtype == NL_F16, centred = nl_layers[p->op].centred;
+    const bool half = p->dtype == NL_F16, centred = nl_layers[p->op].centred, cast = casts(p);
+    const bool plus_one = nl_layers[p->op].plus_one;
     const rows_call call = {p, a, q};
-    if (!a->gamma || a->residual || p->casting == NL_CAST_BEFORE_WEIGHT || centred != !!a->beta)
+    if (lacks_parameters(p, a))
+        with_parameters(rows_kept_forward, p, a, q);
+    else if (a->residual && a->gamma && !a->beta && !centred && !plus_one && cast)
+        (half ? residual_cast_f16 : residual_cast_bf16)(&call);
+    else if (a->residual && a->gamma && !a->beta && !centred && !plus_one)
+        (half ? residual_f16 : residual_bf16)(&call);
+    else if (!a->gamma || a->residual || centred != !!a->beta || (cast && (centred || plus_one)))
         rows_forward(p, a, q);
     else if (centred)
         run_common(half ? layernorm_f16 : layernorm_bf16, &call);
-    else if (nl_layers[p->op].plus_one)
+    else if (plus_one)
         run_common(half ? plus_one_f16 : plus_one_bf16, &call);
+    else if (cast)
+        run_common(half ? cast_f16 : cast_bf16, &call);
     else
         run_common(half ? rmsnorm_f16 : rmsnorm_bf16, &call);
 }

@@ -73,6 +73,43 @@ static __attribute__((noinline, unused)) void run_each_outer(rows_instance *inst
     }
 }
 
+/* True if xhat is rounded before it is multiplied by the gain: rounding to float changes nothing. */
+NL_INLINE bool casts(const nl_problem *p) {
+    return p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
+}
+
+/* Bytes of a row of x up to which missing parameters are filled in, so that they and the row fit a
+ * first-level cache, and elements of such a row. */
+enum { FILLED_BYTES = 8192, FILLED = FILLED_BYTES / 2 };
+
+/* True if nothing but gamma or (LayerNorm) beta is missing for the common case, and the rows repay
+ * filling it in. */
+NL_INLINE bool lacks_parameters(const nl_problem *p, const nl_forward_args *a) {
+    const bool centred = nl_layers[p->op].centred;
+    return (!a->gamma || (centred && !a->beta)) && (centred || !a->beta) && !a->residual &&
+           !casts(p) && p->n >= 8 && p->c * nl_dtype_size(p->dtype) <= FILLED_BYTES;
+}
+
+NL_INLINE const float *filled(float *vector, size_t c, float value) {
+    for (size_t j = 0; j < c; j += VLEN) vstore(NL_F32, vector, j, VLEN, vset(value));
+    return vector;
+}
+
+/* Calls `forward` with a gain of 1 and (LayerNorm) a beta of -0 in place of missing ones: y has the
+ * same bits, and the loops of the common case test nothing for each vector. */
+typedef void rows_function(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
+
+static NL_OUTLINED __attribute__((unused)) void with_parameters(rows_function *forward,
+                                                                const nl_problem *p,
+                                                                const nl_forward_args *a,
+                                                                const row_recipe *q) {
+    float gamma[FILLED + VLEN], beta[FILLED + VLEN];
+    nl_forward_args full = *a;
+    if (!a->gamma) full.gamma = filled(gamma, p->c, nl_layers[p->op].plus_one ? 0 : 1);
+    if (nl_layers[p->op].centred && !a->beta) full.beta = filled(beta, p->c, -0.0f);
+    forward(p, &full, q);
+}
+
 /* Calls an instance for the common case, which takes equally spaced rows. Rows with an inner
  * dimension need a call for each outer index. */
 NL_INLINE void run_common(rows_instance *instance, const rows_call *call) {

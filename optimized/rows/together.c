@@ -141,7 +141,7 @@ NL_INLINE held_parameters hold(nl_view v, row_shape shape) {
         if (j >= shape.vectors) continue;
         const size_t k = j + 1 < shape.vectors ? (size_t)VLEN : shape.last;
         held.gain[j] = vgain(v.gamma, v.plus_one, j * VLEN, k);
-        held.beta[j] = v.beta ? vload(NL_F32, v.beta, j * VLEN, k) : vset(0);
+        held.beta[j] = v.beta ? vload(NL_F32, v.beta, j * VLEN, k) : vset(-0.0f);
     }
     return held;
 }
@@ -159,7 +159,7 @@ NL_INLINE void put_lanes(nl_view v, const some_rows *s, size_t a, void *y, row_s
     else if (held)
         out = vfma(out, gain, held->beta[j]);
     else
-        out = vfma(out, gain, v.beta ? vload(NL_F32, v.beta, i, k) : vset(0));
+        out = vfma(out, gain, v.beta ? vload(NL_F32, v.beta, i, k) : vset(-0.0f));
     if (shape.streams)
         vstream(v.t, y, i, out);
     else
