@@ -6,16 +6,15 @@
 >>> print(normlab.judge(y, "layernorm", x).verdict)
 right
 
-Arrays are NumPy's, of float32, float16 or ml_dtypes.bfloat16; they are used in place, without a copy,
-and may be views with evenly spaced rows. Tensors of other libraries work through DLPack or the buffer
-protocol; results for a tensor of PyTorch are tensors, else NumPy arrays. Parameters are float32 or in
-x's type, statistics float32.
+Arrays are NumPy's, of float32, float16 or ml_dtypes.bfloat16; arrays are used in place, without a copy, and may be
+views with evenly spaced rows. Tensors of other libraries work through DLPack or the buffer protocol. Results are
+tensors if x is a tensor of PyTorch, else NumPy arrays. Parameters are float32 or have x's type; statistics are float32.
 
 Layers: layer_norm, rms_norm, qwen2_rms_norm, gated_rms_norm, batch_norm, each with _backward; implementations, best.
 Truth: reference, judge, each with _backward. Data: data, case, museum. Time: measure, limit, race.
 
 Errors are ValueError (shapes, layout, values; often in the library's own words) or TypeError
-(types). After an error no output has been written.
+(types). A call that raises an error has written no output.
 """
 from ._core import MAX_THREADS as max_threads
 from ._core import VERSION as __version__

@@ -1,4 +1,4 @@
-"""`python -m normlab` and the command `normlab`: the program in the package."""
+"""`python -m normlab` and the command `normlab` run the program in the package."""
 import os
 import sys
 from pathlib import Path

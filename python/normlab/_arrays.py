@@ -30,22 +30,22 @@ def bfloat16() -> np.dtype[Any]:
 
 def _from_dlpack(given: Any) -> NDArray[Any]:
     dtype = str(getattr(given, "dtype", ""))
-    if getattr(given, "is_neg", bool)():  # PyTorch exports the memory without the sign
+    if getattr(given, "is_neg", bool)():  # PyTorch would export the memory without the sign
         raise ValueError("it is negated when it is read: pass tensor.resolve_neg()")
     if getattr(given, "requires_grad", False) is True:
         raise ValueError("it requires gradients, which normlab.torch has; without them pass tensor.detach()")
     if dtype == "torch.bfloat16":  # NumPy's DLPack lacks the type
         return _from_dlpack(given.view(sys.modules["torch"].int16)).view(bfloat16())
-    if dtype == "bfloat16":  # JAX's is that of ml_dtypes
+    if dtype == "bfloat16":  # JAX uses the type of ml_dtypes
         return np.asarray(given, copy=False)
     array: NDArray[Any] = np.from_dlpack(given)
-    if array.size and array.flags.owndata:  # NumPy allocates for a null pointer, as of a FakeTensor
+    if array.size and array.flags.owndata:  # NumPy allocates memory if the pointer is null, as in a FakeTensor
         raise ValueError("it has no memory")
     return array
 
 
 def as_array(given: Any, name: str) -> NDArray[Any]:
-    """The same memory as a plain NumPy array. TypeError: it is no array, or lies elsewhere."""
+    """The same memory as a plain NumPy array. TypeError: it is not an array, or not in the CPU's memory."""
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be ignored: pass {name}.data")
     if isinstance(given, np.ndarray):

@@ -1,4 +1,4 @@
-"""The numpydoc sections of functions that share parameters: each is described once, here."""
+"""Makes the numpydoc sections of functions; a parameter of several functions is described once, here."""
 from collections.abc import Callable
 from typing import Any, TypeVar
 
@@ -6,7 +6,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _WEIGHTS = "(c,), float32, or all in x's type"
 _ROWS, _FEATURES, _RUNNING = "(...), float32", "(c,), float32", "The statistics of each channel."
 
-# : name: its type, and what it is. Adjacent parameters with the same text share an entry.
+# : name: its type, and its description. Adjacent parameters with the same text share an entry.
 _PARAMETERS = {
     "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm", "gated_rmsnorm", "gate_first_rmsnorm" or "batchnorm"', "The layer."),
     "dy": ("as x", "The gradient of the layer's result."),
@@ -15,41 +15,41 @@ _PARAMETERS = {
     "gamma": (_WEIGHTS, "The gain and the bias. None: ones for the gain, zeros for the bias."),
     "beta": (_WEIGHTS, "The gain and the bias. None: ones for the gain, zeros for the bias."),
     "w": (_WEIGHTS, "The gain is 1 + w; None: the gain is 1."),
-    "eps": ("float", "Added to the variance, or to the mean square."),
-    "gate": ("as x", "Its silu multiplies the result, or x if gate_first."),
+    "eps": ("float", "Is added to the variance, or to the mean square."),
+    "gate": ("as x", "silu(gate) multiplies the result, or x if gate_first."),
     "gate_first": ("bool", "silu(gate) multiplies x before the norm, not the result."),
-    "dgate": ("as x", "Gets the gradient of gate; may be the array of gate."),
-    "residual": ("as x", "Added to x first: the sum is normalized, in float32."),
+    "dgate": ("as x", "Receives the gradient of gate; may be the array of gate."),
+    "residual": ("as x", "Is added to x in float32; the sum is normalized."),
     "cast_before_weight": ("bool", "Round the normalized value to x's type before gamma (Llama, vLLM)."),
     "rounded_sum": ("bool", "Round the sum with the residual to x's type before it is normalized (transformers)."),
-    "out": ("as x", "Gets the result; None: a new array. May be x; in backward, dy or dresidual."),
-    "residual_out": ("as x", "Gets x + residual, rounded: the x of the backward pass. May be residual."),
+    "out": ("as x", "Receives the result; None: a new array. May be x; in backward, dy or dresidual."),
+    "residual_out": ("as x", "Receives x + residual, rounded: the x of the backward pass. May be residual."),
     "mean": (_ROWS, "The statistics. Forward writes them, backward reads them; None: backward computes them."),
     "rstd": (_ROWS, "The statistics. Forward writes them, backward reads them; None: backward computes them."),
-    "dresidual": ("as x", "The gradient that reaches residual_out from elsewhere; it is added to dx."),
+    "dresidual": ("as x", "The gradient of residual_out from its other uses; it is added to dx."),
     "dgamma": (_WEIGHTS, "The sums over all rows, which replace what was there."),
     "dbeta": (_WEIGHTS, "The sums over all rows, which replace what was there."),
-    "dw": (_WEIGHTS, "The sum over all rows, which replaces what was there."),
+    "dw": (_WEIGHTS, "Receives the sum over all rows; earlier values are replaced."),
     "running_mean": (_FEATURES, "The running statistics, which training updates and inference uses."),
     "running_var": (_FEATURES, "The running statistics, which training updates and inference uses."),
     "training": ("bool", "Normalize by x's own statistics; each channel needs more than one value."),
     "momentum": ("float", "The weight of the new running statistics."),
-    "biased_running_var": ("bool", "Keep the variance that is divided by m values, not by m - 1."),
-    "channels_last": ("bool", "x is (N, ..., C) in memory, such as NHWC."),
+    "biased_running_var": ("bool", "Keep the biased variance: the sum of squares over m values, not over m - 1."),
+    "channels_last": ("bool", "The memory of x is (N, ..., C), such as NHWC."),
     "impl": ("Impl", 'A row of implementations(), or "NAME" or "NAME@ISA"; None: the best.'),
     "threads": ("int", "The largest number of threads; the bits of an implementation do not depend on it."),
     "dtype": ('"f32", "f16", "bf16" or a NumPy type', "The storage type."),
-    "rounded_to": ('"f16", numpy.float16, ...', "The type to which the output was rounded, if it has been widened since."),
+    "rounded_to": ('"f16", numpy.float16, ...', "The type to which the output was rounded before it was widened."),
 }
 _RAISES = """ValueError
     A shape, the layout, an overlap or a value is wrong; no output was written.
 TypeError
-    An array has a wrong type, or is no array."""
+    An argument has a wrong type, or is not an array."""
 
 
 def documented(returns: str, raises: str = _RAISES,
                **special: tuple[str, str]) -> Callable[[_Function], _Function]:
-    """Puts the sections before the example of the docstring. special: entries for its own parameters."""
+    """Puts the sections before the example of the docstring. special: entries for the function's own parameters."""
     def add(function: _Function) -> _Function:
         text = function.__doc__ or ""
         if "\n    >>> " in text:  # Python 3.13 removes the indentation

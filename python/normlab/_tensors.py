@@ -8,13 +8,13 @@ from ._arrays import bfloat16
 
 
 def _levels(tensor: Tensor) -> list[int]:
-    """The number of rows of each level of steps, from the inside. Three levels: the library cannot use the tensor."""
+    """The number of rows in each level of steps, innermost first. With three levels the library cannot use it."""
     axes = [(by, count) for by, count in zip(tensor.stride()[-2::-1], tensor.shape[-2::-1]) if count != 1]
     if tensor.shape[-1] != 1 and tensor.stride(-1) != 1:
         return [0, 0, 0]
     reach = tensor.shape[-1]
     for by, count in sorted(axes):
-        if by < reach:  # rows overlap, as those of Tensor.unfold(), or are one
+        if by < reach:  # rows overlap, as after Tensor.unfold(), or are all the same row
             return [0, 0, 0]
         reach += by * (count - 1)
     found: list[int] = []
@@ -29,7 +29,7 @@ def _levels(tensor: Tensor) -> list[int]:
 
 
 def in_place(*tensors: Optional[Tensor]) -> list[Any]:
-    """Tensors as arrays. Copies a tensor whose rows the library's strides cannot describe with those before it."""
+    """Tensors as arrays. Copies a tensor whose strides do not fit the library or the tensors before it."""
     inner, made = 0, []
     for tensor in tensors:
         if tensor is not None and not tensor.is_contiguous():
@@ -43,7 +43,7 @@ def in_place(*tensors: Optional[Tensor]) -> list[Any]:
 
 
 def array(tensor: Optional[Tensor], copy: bool = True) -> Any:
-    """The same memory, or that of a contiguous copy."""
+    """The tensor's memory or, with `copy`, a contiguous copy if needed."""
     if tensor is None:
         return None
     plain = tensor.detach().resolve_neg()
@@ -52,10 +52,10 @@ def array(tensor: Optional[Tensor], copy: bool = True) -> Any:
 
 
 def parameter(tensor: Optional[Tensor], narrow: bool = False) -> Any:
-    """The parameter in float32, or with `narrow` in its own type."""
+    """The parameter in float32 or, with `narrow`, in its own type."""
     return None if tensor is None else array(tensor if narrow else tensor.float())
 
 
 def is_narrow(x: Tensor, *parameters: Optional[Tensor]) -> bool:
-    """Are all in the type of x? If so, the library takes the tensors without a copy."""
+    """Have all parameters the type of x? If so, the library uses them without a copy."""
     return all(p is None or p.dtype == x.dtype for p in parameters)

@@ -10,7 +10,7 @@ from .table import dtype_name
 
 
 class Case(NamedTuple):
-    """A problem with its arrays, from the spelling of `normlab check` and `normlab bench`."""
+    """A problem with its arrays, made from a case of `normlab check` and `normlab bench`."""
 
     spelling: str  #: "layernorm/forward/f32/64x1024/normal"
     op: str  #: "layernorm"

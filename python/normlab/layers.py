@@ -15,10 +15,10 @@ _FORWARD, _INFERENCE = _core.PASSES["forward"], _core.PASSES["inference"]
 _BACKWARD = _core.PASSES["backward"]
 
 _Y = "out, or a new array like x; a PyTorch tensor if x is one"
-_GRADIENTS = "dx, in out or in a new array like x, and the sums over the rows, each (c,), in gamma's type"
+_GRADIENTS = "dx (out, or a new array like x), and the sums over the rows, each (c,), in gamma's type"
 _CHANNELS = ("(N, C, ...), as NCHW, or (N, C); C-contiguous",
-             "What is normalized. float32, float16 or bfloat16, which outputs have too; arithmetic is float32.")
-_SAVED = ("(c,), float32", "Statistics: forward writes them, backward reads them; None: it computes them.")
+             "What is normalized: float32, float16 or bfloat16. Outputs have the same type; arithmetic is float32.")
+_SAVED = ("(c,), float32", "The statistics. Forward writes them, backward reads them; None: backward computes them.")
 
 
 @documented(_Y)
@@ -116,8 +116,8 @@ def qwen2_rms_norm_backward(dy: Array, x: Array, w: Array | None = None, *, rstd
 def gated_rms_norm(x: Array, gate: Array, gamma: Array | None = None, *, gate_first: bool = False, eps: float = 1e-5,
                    cast_before_weight: bool = False, out: Array | None = None, rstd: Array | None = None,
                    impl: Impl = None, threads: int = 1) -> Any:
-    """rms_norm(x, gamma) * silu(gate), as Qwen3NextRMSNormGated of transformers; with gate_first
-    rms_norm(x * silu(gate), gamma), as Mamba-2 has it. silu(z) = z / (1 + exp(-z)).
+    """rms_norm(x, gamma) * silu(gate), as Qwen3NextRMSNormGated of transformers; with gate_first rms_norm(x *
+    silu(gate), gamma), as in Mamba-2. silu(z) = z / (1 + exp(-z)).
 
     >>> x = numpy.array([[3, 4]], "float32")
     >>> normlab.gated_rms_norm(x, 0 * x + 1, eps=0).round(2)
@@ -128,7 +128,7 @@ def gated_rms_norm(x: Array, gate: Array, gamma: Array | None = None, *, gate_fi
         gate=gate, gamma=gamma, y=out, rstd=rstd)
 
 
-@documented("dx, which is out or as x, dgate, and dgamma, (c,), the sum over the rows, in gamma's type")
+@documented("dx (out, or a new array like x), dgate, and dgamma, (c,), the sum over the rows, in gamma's type")
 def gated_rms_norm_backward(dy: Array, x: Array, gate: Array, gamma: Array | None = None, *, gate_first: bool = False,
                             rstd: Array | None = None, eps: float = 1e-5, out: Array | None = None,
                             dgate: Array | None = None, dgamma: Array | None = None, impl: Impl = None,
@@ -150,8 +150,8 @@ def batch_norm(x: Array, gamma: Array | None = None, beta: Array | None = None, 
                biased_running_var: bool = False, eps: float = 1e-5, channels_last: bool = False,
                cast_before_weight: bool = False, out: Array | None = None, mean: Array | None = None,
                rstd: Array | None = None, impl: Impl = None, threads: int = 1) -> Any:
-    """gamma * (x - mean) * rstd + beta with one mean and rstd for each channel. Inference, training=False,
-    takes them from running_mean and running_var, which then must be given, and mean and rstd must not.
+    """gamma * (x - mean) * rstd + beta with one mean and rstd for each channel. Inference (training=False) uses
+    running_mean and running_var instead. They must then be given; mean and rstd must not.
 
     >>> x = numpy.array([[1, 2], [3, 6]], "float32")
     >>> normlab.batch_norm(x, eps=0)

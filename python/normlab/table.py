@@ -13,30 +13,30 @@ class Implementation(NamedTuple):
     name: str  #: the path of its file without .c, "rmsnorm/naive"
     isa: str  #: the instruction set that it needs; "c": plain C
     about: str  #: a description in one line
-    ops: tuple[str, ...]  #: what it takes: "layernorm", ...
+    ops: tuple[str, ...]  #: layers that it takes: "layernorm", ...
     passes: tuple[str, ...]  #: "forward", "backward", "inference"
     dtypes: tuple[str, ...]  #: "f32", "f16", "bf16"
     c_max: int  #: the largest number of features that it takes; 0: any
-    method: str  #: of the variance: "two-pass", ...; "-": computes none
+    method: str  #: method of the variance: "two-pass", ...; "-": computes none
     lanes: int  #: independent accumulators in each sum
-    threaded: bool  #: uses more than one thread when given them
-    streams: bool  #: stores y or dx past the caches
+    threaded: bool  #: uses more than one thread if `threads` allows
+    streams: bool  #: stores y or dx with streaming stores, past the caches
     strided: bool  #: takes rows that do not follow each other
     range_safe: bool  #: right even where a sum of squares leaves float's range
-    demonstration: bool  #: made to show an error: held to no bound
-    runs_here: bool  #: has this processor the instruction set?
+    demonstration: bool  #: made to show an error, so no bound is required
+    runs_here: bool  #: does this processor have the instruction set?
 
     def __str__(self) -> str:
         return f"{self.name}@{self.isa}"
 
 
-#: For `impl=`: a row of the table, "NAME" (on the widest instruction set that runs here), or "NAME@ISA".
+#: The type of `impl=`: a row of the table, "NAME" (with the widest instruction set that runs here), or "NAME@ISA".
 #: None: what best() chooses.
 Impl = Union[Implementation, str, None]
 
 
 def implementations() -> list[Implementation]:
-    """All implementations, in the order of the table; those with `runs_here` can be called.
+    """All implementations, in the order of the table. An implementation can be called if `runs_here` is true.
 
     >>> [str(row) for row in normlab.implementations() if row.name == "rmsnorm/naive"]
     ['rmsnorm/naive@c']
@@ -45,7 +45,7 @@ def implementations() -> list[Implementation]:
 
 
 def number(names: dict[str, int], what: str, name: str) -> int:
-    """The number of a name in a table of the library. ValueError: it has none."""
+    """The number of a name in a table of the library. ValueError: the table has no such name."""
     if name in names:
         return names[name]
     raise ValueError(f"{what} {name!r}: {', '.join(names)}")
@@ -62,7 +62,7 @@ def dtype_name(dtype: Any) -> str:
     return short[text]
 
 
-@documented("Implementation", "ValueError\n    None takes the problem, or a name is unknown.",
+@documented("Implementation", "ValueError\n    No implementation takes the problem, or a name is unknown.",
             direction=('"forward", "backward" or "inference"', "The pass."),
             **dict.fromkeys(("n", "c", "s"), ("int", "n rows of c features; for batchnorm the shape [n][c][s].")))
 def best(op: str, n: int, c: int, s: int = 1, *, direction: str = "forward", dtype: Any = "f32",

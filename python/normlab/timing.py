@@ -1,4 +1,4 @@
-"""Measurements: of kernels, by the program of the package in a process of its own; of Python's functions, here."""
+"""Measurements. The package's program times kernels in a new process; Python functions are timed in this process."""
 from collections.abc import Callable
 from math import exp, nan
 from os.path import dirname, join
@@ -12,26 +12,26 @@ _PROGRAM = join(dirname(__file__), "normlab")
 
 
 class Measurement(NamedTuple):
-    """An implementation on a case. Times are of one call, in nanoseconds; numbers that do not exist
+    """The result of an implementation on a case. Times are of one call, in nanoseconds; numbers that do not exist
     are NaN. Intervals hold the true median with 95 % confidence (docs/measuring.md)."""
 
     case: str
     impl: str
     isa: str
     threads: int
-    verdict: str  #: "ok", "fail", "demo" or "skip": only the right ones are timed
+    verdict: str  #: "ok", "fail", "demo" or "skip"; "fail" and "skip" are not timed
     error_u: float  #: the largest error, units
-    bound_u: float  #: the bound there, units
-    ns: float  #: the median
+    bound_u: float  #: the bound of that element, units
+    ns: float  #: the median time
     ns_low: float
     ns_high: float
     baseline: str
-    speedup: float  #: times as fast as the baseline, in the same rounds
+    speedup: float  #: the baseline's time over this time, in the same rounds
     speedup_low: float
     speedup_high: float
     comparison: str  #: "FASTER", "SLOWER", "SAME", "NOT RESOLVED", or "baseline"
     gbps: float  #: gigabytes a second
-    limit_pct: float  #: per cent of plain copying of the same buffers, in the same rounds
+    limit_pct: float  #: rate in per cent of a plain copy of the same buffers, in the same rounds
     flag: str  #: "IMPOSSIBLE": faster than the limit by more than the noise
 
 
@@ -48,7 +48,7 @@ class Limit(NamedTuple):
 
 
 class Measurements(list[Measurement]):
-    """Rows, which print as a table."""
+    """A list of rows that prints as a table."""
 
     table = ""
 
@@ -56,27 +56,27 @@ class Measurements(list[Measurement]):
         return self.table
 
 
-Interval = tuple[float, float, float]  #: a median, and the ends of its interval of 95 % confidence
+Interval = tuple[float, float, float]  #: a median, and the ends of its 95 % confidence interval
 
 
 class Race(NamedTuple):
-    """What a race measured; its functions take turns in rounds. All intervals hold together with 95 % confidence."""
+    """What a race measured. All intervals hold together with 95 % confidence."""
 
-    ns: list[Interval]  #: of one call
+    ns: list[Interval]  #: time of one call of each function
     log_ratios: list[Interval]  #: log(time / time of the first function), within rounds
-    savings: list[Interval]  #: per cent of the first's time; the interval is extended by the A/A band
-    band: float  #: of the first function's log ratio to itself, in the same rounds
+    savings: list[Interval]  #: per cent of the first function's time; the interval includes the A/A band
+    band: float  #: the A/A band: the first function's log ratio to itself, in the same rounds
     rounds: int
 
 
 def _run(*command: Any) -> Any:
-    import subprocess  # slow to import, so only here
+    import subprocess  # imported only here, because the import is slow
 
     return subprocess.run(command, capture_output=True, text=True)
 
 
 def _rows(command: str, *options: str) -> tuple[list[dict[str, str]], str]:
-    """The file that the program writes with --out, and its table. ValueError: the program's message on bad options."""
+    """The rows that the program writes with --out, and the printed table. ValueError: an option is wrong."""
     import csv
     import tempfile
     from pathlib import Path
@@ -91,7 +91,7 @@ def _rows(command: str, *options: str) -> tuple[list[dict[str, str]], str]:
 
 
 def _fields(kind: type[NamedTuple], row: dict[str, str]) -> list[Any]:
-    """The columns of this name; an empty number is NaN."""
+    """The row's values for the fields of `kind`; an empty number is NaN."""
     types = kind.__annotations__
     return [types[name](row[name] or ("nan" if types[name] is float else "")) for name in kind._fields]
 
@@ -100,7 +100,7 @@ _RACER = "import json, sys, normlab._core as c; print(json.dumps(c.race_cases(*j
 
 
 def _only(glob: "str | None", spelling: str) -> "str | None":
-    """The one implementation that takes a case and has a name like `glob`."""
+    """The only implementation that takes a case and whose name matches `glob`."""
     if glob is None or not set("*?[,") & set(glob):
         return glob
     from fnmatch import fnmatchcase
@@ -116,7 +116,7 @@ def _only(glob: "str | None", spelling: str) -> "str | None":
 
 
 def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int, seconds: float) -> Measurements:
-    """Times each case in turns with `first`, in a new process, which has none of our threads and heap."""
+    """Times each case in turns with `first`, in a new process without our threads and heap."""
     import json
     import sys
     from operator import index
@@ -141,14 +141,14 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
 @documented("Measurements: a list that prints as a table; the Measurement of `against` comes first",
             "ValueError\n    A case, a name or an implementation is wrong; nothing was timed.",
             cases=("str", 'Such as "layernorm/forward/f32/64x1024/normal"; braces may have lists and ranges.'),
-            against=("str", "A case to compare each case with, in the same rounds. Each of the two has one implementation."),
-            impl=("Impl", 'Globs such as "*/naive,best". None: all except demonstrations; with against: the best.'),
+            against=("str", "A case to compare each case with, in the same rounds. Each case then has one implementation."),
+            impl=("Impl", 'Globs such as "*/naive,best". None: all except demonstrations; with `against`: the best.'),
             baseline=("Impl", "What others are compared with. None: the naive one, or else the first; with against: impl."),
             seconds=("float", "How long to time each implementation of each case."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
             threads: int = 1, seconds: float = 0.3, precision: float = 0.01) -> Measurements:
-    """Verifies and times implementations against each other, as `normlab bench`; or with `against` two cases.
+    """Verifies and times implementations in turns, as `normlab bench`. With `against`, two cases are compared.
 
     >>> layers = "rmsnorm/forward/f32/4x64/normal", "layernorm/forward/f32/4x64/normal"
     >>> [row.verdict for row in normlab.measure(layers[0], against=layers[1], seconds=0.01)]
@@ -181,13 +181,13 @@ def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
     return [Limit(*_fields(Limit, row)) for row in _rows("limit", *options)[0]]
 
 
-@documented("Race", "ValueError\n    There is no function.",
+@documented("Race", "ValueError\n    No function was given.",
             calls=("function without arguments", "The others are compared with the first."),
             seconds=("float", "How long to time each function."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def race(*calls: "Callable[[], object]", seconds: float = 0.3, precision: float = 0.005) -> Race:
-    """Times functions by the rules of `normlab bench` (docs/measuring.md), without its verification: judge() what
-    they compute.
+    """Times functions by the rules of `normlab bench` (docs/measuring.md), without its verification; use judge() on the
+    results.
 
     >>> normlab.race(lambda: sum(range(9)), lambda: sum(range(999)), seconds=0.01).log_ratios[1][0] > 0
     True

@@ -7,5 +7,5 @@ framework, and whether its numbers are right.
     python -m normlab.frameworks --step      # a training step of a small transformer, in PyTorch
     python -m normlab.frameworks --invariance --threads 2   # has a row the same bits in every batch?
 
-A framework that is not installed is skipped by name. Each computes in a process of its own.
+A framework that is not installed is named and skipped. Each framework runs in its own process.
 """

@@ -14,7 +14,7 @@ from . import compiled, exhibits, invariance, rounding, saving, step
 from .registry import JUDGED, NAMES, ON_GPU, TIMED, each
 
 Rows = list[Any]
-#: Options that a mode has no use for.
+#: Options that a mode does not use.
 UNUSED = {"judge": ("threads", "seconds"), "rounding": ("case", "threads", "seconds"), "step": ("case",), "invariance": ("seconds",)}
 
 
@@ -27,7 +27,7 @@ def progress(done: int, total: int, begun: float, what: str) -> None:
 
 def collect(rows: Rows, function: Callable[..., Any], names: Sequence[str], arguments: list[tuple[Any, ...]],
             kind: Any) -> None:
-    """Adds the rows of all frameworks, and prints them as module `kind` does; one that is missing is named once."""
+    """Adds the rows of all frameworks, and prints them as module `kind` does. A missing framework is named once."""
     begun, done, total = monotonic(), 0, len(names) * len(arguments)
     for name in names:
         missing = 0
@@ -78,19 +78,19 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     what.add_argument("--compiled", action="store_true",
                       help="time torch.compile against kernels that were written by hand instead")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing; --rounding has one size")
-    parser.add_argument("--out", metavar="FILE.csv", help="the rows for programs")
-    parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="may be repeated; one of "
+    parser.add_argument("--out", metavar="FILE.csv", help="write the rows as CSV")
+    parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="only this one; may be repeated; one of "
                         f"{', '.join(NAMES)}; with --rounding of {', '.join(rounding.NAMES)}")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
-                        help="instead of the usual ones, as forward/f32/64x1024/normal; pass may be both. With --judge, "
+                        help="replaces the usual cases, as forward/f32/64x1024/normal; pass may be both. With --judge, "
                         "--invariance and --compiled the layer comes first")
-    parser.add_argument("--threads", type=int, metavar="N", help="that each framework may use (1)")
-    parser.add_argument("--seconds", type=float, metavar="S", help="of timing per candidate (0.3; with --quick 0.05)")
-    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch, and Liger-Kernel, on a GPU")
+    parser.add_argument("--threads", type=int, metavar="N", help="threads that each framework may use (1)")
+    parser.add_argument("--seconds", type=float, metavar="S", help="seconds per candidate (0.3; with --quick 0.05)")
+    parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch and Liger-Kernel on a GPU")
     options = parser.parse_args(given)
     for mode, name in ((mode, name) for mode, names in UNUSED.items() for name in names):
         if getattr(options, mode) and getattr(options, name) is not None:
-            parser.error(f"argument --{name}: --{mode} makes no use of it: leave it out")
+            parser.error(f"argument --{name}: --{mode} makes no use of it: leave --{name} out")
     known = rounding.NAMES if options.rounding else NAMES
     for one in options.only or ():
         if one not in known:
@@ -116,7 +116,7 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
 
 
 def main(given: Optional[Sequence[str]] = None) -> int:
-    """0: done. 1: nothing could be done, or this library was wrong. 130: Ctrl-C; the rows so far are kept."""
+    """0: done. 1: nothing could be measured, or this library was wrong. 130: Ctrl-C; the rows so far are kept."""
     options = read_options(given)
     seconds = options.seconds or (0.05 if options.quick else 0.3)
     device, gpu = options.device, options.device == "cuda"
@@ -143,13 +143,13 @@ def main(given: Optional[Sequence[str]] = None) -> int:
             work = [(c, options.threads, seconds, device) for c in options.case or compiled.cases(options.quick)]
             collect(rows, compiled.measure_by_name, options.only or compiled.BY_HAND[device], work, compiled)
         else:
-            # Judging the gradients of 16384 rows takes minutes, and those of 4096 come from memory too.
+            # Judging the gradients of 16384 rows takes minutes, and 4096 rows exceed the caches too.
             cases = options.case or (saving.cases([4, 64]) if options.quick else
                                      saving.cases([4, 64, 512, 2048, 16384], ("forward",)) +
                                      saving.cases([4, 64, 512, 4096], ("both",)))
             work = [(c, options.threads, seconds, device) for c in cases]
             collect(rows, saving.measure_by_name, options.only or timed, work, saving)
-    except KeyboardInterrupt:  # keeps the rows so far
+    except KeyboardInterrupt:  # the rows so far are kept
         interrupted = True
     if rows and options.out:
         write(options.out, rows, options.quick, device)

@@ -1,4 +1,4 @@
-"""The interface to a framework: its layers on NumPy arrays, ready to be called again and again."""
+"""The interface to a framework: prepares layers on NumPy arrays for repeated calls."""
 from collections.abc import Callable, Mapping
 from typing import Any, NamedTuple, Optional, Protocol
 
@@ -10,7 +10,7 @@ Arrays = Mapping[str, NDArray[Any]]  #: by name: x, gamma, beta, dy; y, dx, dgam
 
 
 def aligned(a: NDArray[Any]) -> NDArray[Any]:
-    """A copy at the start of a page: NumPy's arrays are often 16 bytes off, and wide loads then cross lines."""
+    """A page-aligned copy: NumPy's arrays often start 16 bytes later, and wide loads then cross cache lines."""
     room = np.empty(a.nbytes + 4096, np.uint8)
     begin = -room.ctypes.data % 4096
     copy = room[begin:begin + a.nbytes].view(a.dtype).reshape(a.shape)
@@ -19,14 +19,14 @@ def aligned(a: NDArray[Any]) -> NDArray[Any]:
 
 
 class Missing(Exception):
-    """The framework is not installed, or has no such layer. str() says which, and how to get it."""
+    """The framework is not installed, or has no such layer. str() names the cause and the remedy."""
 
 
 class Problem(NamedTuple):
     """A layer with its inputs."""
 
     op: str  #: "layernorm", "rmsnorm" or "batchnorm"
-    training: bool  #: forward and backward, else forward alone
+    training: bool  #: forward and backward; False: forward alone
     eps: float
     arrays: Arrays  #: x and dy of one type; gamma and beta, float32, may be absent
 
@@ -40,11 +40,11 @@ class Problem(NamedTuple):
 
 
 class Layer(NamedTuple):
-    """A prepared layer. A call returns only when its result is computed."""
+    """A prepared layer. A call returns after its result is computed."""
 
     call: Callable[[], Any]
-    outputs: Callable[[Any], Arrays]  #: of what a call returned
-    queue: Optional[Callable[[], Callable[[], object]]] = None  #: makes QUEUED calls that the CPU starts as one
+    outputs: Callable[[Any], Arrays]  #: turns what a call returned into arrays
+    queue: Optional[Callable[[], Callable[[], object]]] = None  #: makes a function that starts QUEUED calls at once
 
     @property
     def timed(self) -> Callable[[], object]:
@@ -62,5 +62,5 @@ class Framework(Protocol):
     version: str
 
     def layer(self, problem: Problem) -> Layer:
-        """Missing: the framework does not have it."""
+        """Raises Missing if the framework has no such layer."""
         ...

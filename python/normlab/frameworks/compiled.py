@@ -1,4 +1,4 @@
-"""Does torch.compile reach kernels written by hand? Times each compiled layer in turns with a hand-written one."""
+"""Is torch.compile as fast as kernels written by hand? Times each compiled layer in turns with such a kernel."""
 from math import nan
 from typing import Any, NamedTuple
 
@@ -6,18 +6,18 @@ from .registry import attempt, confine, make
 from .verify import problem, race_judged
 
 BY_HAND = {"cpu": ("pytorch", "normlab"), "cuda": ("pytorch", "liger")}
-MARGIN = 5  #: up to this many per cent more time, the other kernel counts as reached
+MARGIN = 5  #: per cent of extra time up to which torch.compile counts as equal
 
 
 class Compiled(NamedTuple):
-    """A row of the results. Times in nanoseconds a call; savings of torch.compile, in per cent of the other's time."""
+    """A row of the results. Times: nanoseconds a call. Savings of torch.compile: per cent of the other kernel's time."""
 
     how: str  #: the framework whose kernel is written by hand
     version: str
     case: str  #: "layernorm/forward/f32/64x1024/normal"
     threads: int
     device: str
-    verdict: str  #: "ok", "fail": wrong, so not timed; "skip"
+    verdict: str  #: "ok", "skip", or "fail", which means wrong and not timed
     hand_ns: float = nan
     compiled_ns: float = nan
     saving: float = nan

@@ -1,4 +1,4 @@
-"""The museum and special values, through each framework, before the judge."""
+"""Judges what each framework computes from the museum's data and from special values."""
 from math import nan
 from typing import Any, NamedTuple
 
@@ -17,8 +17,8 @@ class Finding(NamedTuple):
     how: str
     version: str
     case: str  #: "layernorm/forward/f32/5x4/museum:pt51102/no-affine"
-    output: str  #: the one with the largest error: "y", "dx", "dgamma" or "dbeta"
-    verdict: str  #: "right", "wrong", "unjudged", "skip", or "error": none came
+    output: str  #: the output with the largest error: "y", "dx", "dgamma" or "dbeta"
+    verdict: str  #: "right", "wrong", "unjudged", "skip", or "error": no result came
     not_finite: int = 0
     units: float = nan
     bound: float = nan
@@ -27,8 +27,8 @@ class Finding(NamedTuple):
 
 
 def cases(quick: bool = False) -> list[str]:
-    """The museum's cases, which row norms get in every type; special values; and many rows, for long sums of dgamma and
-    dbeta."""
+    """The museum's cases (for row norms in every type), special values, and many rows, which make sums of dgamma and
+    dbeta long."""
     found: dict[str, None] = {}
     for exhibit in museum():
         for spelling in exhibit.cases:
@@ -46,7 +46,7 @@ def cases(quick: bool = False) -> list[str]:
 
 
 def judge_case(framework: Framework, how: str, case: str) -> Finding:
-    """The judgement of y, or of the gradients in backward."""
+    """The judgement of y or, in backward, of the gradients."""
     row = Finding(how, framework.version, case, "", "skip")
     op, _, tail = case.partition("/")
     try:

@@ -1,4 +1,4 @@
-"""Does a row have the same bits in every batch? Each framework computes a few rows alone, and then among others."""
+"""Does a row have the same bits in every batch? Each framework computes a few rows alone, and then among other rows."""
 from typing import Any, NamedTuple
 
 import numpy as np
@@ -8,9 +8,9 @@ from .adapter import Framework, Missing, Problem, aligned
 from .registry import attempt, confine, make
 from .verify import problem
 
-ROWS = 8  #: that are computed again and again
+ROWS = 8  #: number of rows that are computed again and again
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
-FEW = (1, 2, 3, 17, 257)  #: for torch.compile, which takes seconds a size
+FEW = (1, 2, 3, 17, 257)  #: sizes for torch.compile, which takes seconds a size
 
 
 class Invariance(NamedTuple):
@@ -21,15 +21,15 @@ class Invariance(NamedTuple):
     case: str  #: "layernorm/forward/f32/257x1000/normal"; the batches have up to 257 rows
     threads: int
     verdict: str  #: "same", "differs", "skip", or "error"
-    rows: int = 0  #: compared, in all batches
-    others: int = 0  #: of them with other bits
-    ulps: int = 0  #: the largest distance; -1: one of both is NaN
+    rows: int = 0  #: rows compared, in all batches
+    others: int = 0  #: compared rows with other bits
+    ulps: int = 0  #: the largest distance; -1: only one value is NaN
     smallest: int = 0  #: the number of rows of the smallest batch with other bits; 1: two calls differ
     why: str = ""
 
 
 def cases(quick: bool = False) -> list[str]:
-    """Rows that end within a vector; and long ones, which some share among threads."""
+    """Cases whose rows end within a vector, and long rows, which some frameworks divide among threads."""
     return [f"{op}/{way}/{kind}/{shape}/normal" for kind in ("f32", "bf16") for way in ("forward", "backward")
             for op in ("layernorm", "rmsnorm") for shape in (("33x1000",) if quick else ("257x1000", "17x65536"))]
 
@@ -45,7 +45,7 @@ def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def of_rows(framework: Framework, given: Problem, rows: NDArray[Any]) -> NDArray[Any]:
-    """y, or dx, of these rows of the problem as a batch."""
+    """y (in training dx) of these rows of the problem, computed as one batch."""
     some = {name: aligned(given.arrays[name][rows]) for name in ("x", "dy") if name in given.arrays}
     layer = framework.layer(given._replace(arrays={**given.arrays, **some}))
     made: NDArray[Any] = layer.outputs(layer.call())["dx" if given.training else "y"]
@@ -60,7 +60,7 @@ def compare(framework: Framework, how: str, case: str, threads: int) -> Invarian
     count = len(given.arrays["x"])
     ours = min(ROWS, count - 1)
     if ours < 1:
-        return row._replace(verdict="error", why=f"{count} rows: no other rows to compute one among")
+        return row._replace(verdict="error", why=f"{count} rows: there are no other rows for a batch")
     try:
         alone = [of_rows(framework, given, np.array([r]))[0] for r in range(ours)]
         for n in [n for n in (FEW if how == "torch_compile" else SIZES) if n <= count]:

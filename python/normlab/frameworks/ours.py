@@ -15,7 +15,7 @@ class Normlab:
         self._made: dict[tuple[Any, ...], NDArray[Any]] = {}
 
     def _output(self, name: str, x: NDArray[Any]) -> NDArray[Any]:
-        """All layers write to the same memory, as they read from the same memory."""
+        """All layers write to the same memory, and read from the same memory."""
         return self._made.setdefault((name, x.shape, x.dtype), aligned(x))
 
     def layer(self, problem: Problem) -> Layer:

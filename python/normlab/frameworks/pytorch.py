@@ -78,7 +78,7 @@ class PyTorch:
         return Layer(call, outputs, partial(self.queue, start) if self.device == "cuda" else None)
 
     def queue(self, start: Callable[[], Any]) -> Callable[[], object]:
-        """Calls recorded as a CUDA graph: from Python, starting a kernel can take longer than the kernel."""
+        """Calls recorded as a CUDA graph, because starting a kernel from Python can take longer than the kernel."""
         cuda = self.torch.cuda
         stream, graph = cuda.Stream(), cuda.CUDAGraph()
         stream.wait_stream(cuda.current_stream())

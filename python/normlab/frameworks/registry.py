@@ -22,7 +22,7 @@ _made: dict[tuple[Any, ...], Framework] = {}
 
 
 def make(name: str, threads: int, device: str = "cpu") -> Framework:
-    """Missing: it is not installed, or cannot use the device."""
+    """Raises Missing if the framework is not installed or cannot use the device."""
     key = (name, threads, device)
     if key not in _made:
         module, kind = _CLASSES[name]
@@ -34,13 +34,13 @@ def make(name: str, threads: int, device: str = "cpu") -> Framework:
 
 
 def confine(threads: int) -> None:
-    """Limits this process to N CPUs, since JAX takes all that it may."""
+    """Limits this process to N CPUs, because JAX uses all allowed CPUs."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 
 
 def attempt(measure: Callable[[], Row], row: Row) -> Row:
-    """Returns what `measure` returns or, if that fails, `row` with the reason; "skip" if something is missing."""
+    """Returns what `measure` returns or, if that fails, `row` with the reason. Verdict "skip": something is missing."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")
@@ -53,8 +53,8 @@ def attempt(measure: Callable[[], Row], row: Row) -> Row:
 
 
 def each(function: Callable[..., Any], work: list[tuple[Any, ...]]) -> Iterator[Any]:
-    """function(*arguments) for each, in one fresh process: two OpenMP runtimes in a process disturb each
-    other's times. A call that kills its process yields the exception."""
+    """Yields function(*arguments) for each item of `work`, in one fresh process, because two OpenMP runtimes in a
+    process disturb each other's times. A call that kills its process yields the exception."""
     pool = ProcessPoolExecutor(1, get_context("spawn"))
     try:
         for arguments in work:

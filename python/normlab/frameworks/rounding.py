@@ -1,7 +1,7 @@
-"""Where a norm rounds in 16 bits: which order of roundings gives the bits of a layer's output?
+"""Finds where a norm rounds in 16 bits: which order of roundings gives the bits of a layer's output?
 
-The rows are drawn so that sums are exact in float32, whatever their order: what is left are the roundings. A last
-bit of rstd (up to REACH steps) is the row's own, since a library may compute it in another way."""
+The rows are drawn so that sums are exact in float32, whatever their order: only the roundings differ. The last bits of
+rstd (up to REACH steps) may differ in each row, because libraries compute rstd in different ways."""
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import nan
@@ -18,7 +18,7 @@ DTYPES, ROWS, FEATURES, EPS, REACH = ("f16", "bf16"), 64, 256, 1e-5, 4
 
 
 class Layer(NamedTuple):
-    """What it computes; its parameters have x's type."""
+    """What a layer computes. Its parameters have x's type."""
 
     name: str
     centred: bool = False
@@ -55,7 +55,7 @@ class Row(NamedTuple):
     how: str
     version: str
     case: str  #: "rms_norm/bf16"
-    order: str = ""  #: that with the fewest differing outputs
+    order: str = ""  #: the order with the fewest differing outputs
     verdict: str = "skip"  #: "same", "differs", "wrong" (only normlab), "skip", or "error": no result came
     differ: float = nan
     outputs: int = ROWS * FEATURES
@@ -69,7 +69,7 @@ def cases(how: str) -> list[str]:
 
 
 def rounded(a: Floats, dtype: str) -> Floats:
-    """Rounds to the storage type, to nearest even, and back."""
+    """Rounds to the storage type (to nearest even) and widens again."""
     if dtype == "f16":
         return a.astype(np.float16).astype(np.float32)
     bits = np.ascontiguousarray(a, np.float32).view(np.uint32)
@@ -103,16 +103,16 @@ def fused(a: Floats, b: Floats, c: Floats) -> Floats:
 
 
 def near(a: Floats) -> Iterator[Floats]:
-    """The floats of a, and those up to REACH steps beside them."""
+    """Yields a with every value moved by -REACH to REACH floats."""
     for step in range(-REACH, REACH + 1):
         yield (a.view(np.int32) + np.int32(step)).view(np.float32)
 
 
 def normalized(h: Floats, mean: Floats, rstd: Floats, rms: Floats) -> Iterator[Floats]:
-    """xhat in float, in each way that libraries compute it."""
+    """Yields xhat in float, in each way that libraries compute it."""
     yield (h - mean) * rstd
     yield (h - mean) / rms
-    if mean.any():  # from 0, or from the mean of the first 16, as ours
+    if mean.any():  # deviations from 0, or from the mean of the first 16, as in normlab
         first: Floats = h[:, :16].mean(1, keepdims=True, dtype=np.float64).astype(np.float32)
         for begin in (np.zeros_like(first), first):
             yield (h - begin) * rstd - (mean - begin) * rstd
@@ -128,7 +128,7 @@ def gained(xhat: Floats, gain: Floats, shift: Optional[Floats]) -> Iterator[Floa
 
 
 def outputs(layer: Layer, dtype: str, data: Data) -> Iterator[tuple[str, Floats]]:
-    """Each order by name, with outputs; several for one order, which differ in the last bits of the floats."""
+    """Yields names of orders with outputs. One order may have several, with other last bits of the floats."""
     one = np.float32(1)
     gains = [("", one + data.w if layer.plus_one else data.w)]
     if layer.plus_one:
@@ -160,7 +160,7 @@ def outputs(layer: Layer, dtype: str, data: Data) -> Iterator[tuple[str, Floats]
 
 
 def compare(got: Floats, layer: Layer, dtype: str, data: Data) -> list[tuple[int, str]]:
-    """How many outputs differ from each order, fewest first."""
+    """The number of outputs that differ from each order, the smallest first."""
     best: dict[str, NDArray[np.int64]] = {}
     for order, y in outputs(layer, dtype, data):
         rows = (y != got).sum(1)
@@ -169,7 +169,7 @@ def compare(got: Floats, layer: Layer, dtype: str, data: Data) -> list[tuple[int
 
 
 class Torch:
-    """PyTorch's norms, and those of transformers, which are modules of PyTorch."""
+    """The norms of PyTorch and of transformers, which are modules of PyTorch."""
 
     def __init__(self, how: str, device: str) -> None:
         framework: Any = make("liger" if how == "liger" else "pytorch", 1, device)

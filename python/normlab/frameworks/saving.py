@@ -13,28 +13,28 @@ from .verify import problem, race_judged
 class Saving(NamedTuple):
     """A row of the results. Savings are in per cent of LayerNorm's time; times in nanoseconds a call."""
 
-    how: str  #: the framework's name, as in `where:` of a claim
+    how: str  #: the framework's name, as in the line `where:` of a claim
     version: str
     case: str  #: "forward/f32/64x1024/normal"
     threads: int
     device: str
-    verdict: str  #: "ok", "fail": wrong, so not timed; "skip"
+    verdict: str  #: "ok", "skip", or "fail", which means wrong and not timed
     layernorm_ns: float = nan
     rmsnorm_ns: float = nan
     saving: float = nan
     saving_low: float = nan  #: with the A/A band
     saving_high: float = nan
-    log_ratio: float = nan  #: of RMSNorm's time over LayerNorm's
+    log_ratio: float = nan  #: log(RMSNorm's time / LayerNorm's time)
     log_low: float = nan
     log_high: float = nan
-    aa_band: float = nan  #: of LayerNorm against itself
+    aa_band: float = nan  #: the interval of LayerNorm timed against itself
     rounds: int = 0
-    call_ns: float = nan  #: if calls are queued: of a single LayerNorm call from Python, until its result is there
+    call_ns: float = nan  #: if calls are queued: time of one LayerNorm call from Python until its result exists
     why: str = ""
 
 
 def pair(case: str) -> tuple[Problem, Problem]:
-    """Gives both layers the same arrays: the place of arrays in memory can matter more than what a layer saves."""
+    """Gives both layers the same arrays, because the place of arrays in memory can matter more than the saving."""
     first, second = problem("layernorm", case), problem("rmsnorm", case)
     same_ones = {name: first.arrays[name] for name, a in second.arrays.items() if np.array_equal(first.arrays[name], a)}
     return first, second._replace(arrays={**second.arrays, **same_ones})

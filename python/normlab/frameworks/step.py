@@ -12,15 +12,15 @@ NAMES = ("pytorch", "torch_compile")
 
 
 class Step(NamedTuple):
-    """A row of the results. Per cent are of the step with LayerNorm."""
+    """A row of the results. Shares are per cent of the step with LayerNorm."""
 
     how: str
     version: str
     case: str  #: "tokens x width x layers", and "/bf16" unless it is f32
     threads: int
     verdict: str
-    step_ns: float = nan  #: with LayerNorm
-    share: float = nan  #: of the norms: what a step without norms saves
+    step_ns: float = nan  #: time of a step with LayerNorm
+    share: float = nan  #: share of the norms: what a step without norms saves
     share_low: float = nan
     share_high: float = nan
     saving: float = nan  #: what a step with RMSNorm saves
@@ -74,14 +74,14 @@ def step_of(torch: Any, net: Any, x: Any, compiled: bool) -> Callable[[], None]:
 
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str = "cpu") -> Step:
-    """Runs in a process of its own. Its norms are the same that saving.py verifies."""
+    """Runs in a process of its own. saving.py verifies the same norms."""
     confine(threads)
     try:
         framework: Any = make(how, threads, device)
     except Missing as missing:
         return Step(how, "", case, threads, "skip", why=str(missing))
     if how not in NAMES:
-        return Step(how, "", case, threads, "skip", why="only PyTorch has a step here")
+        return Step(how, "", case, threads, "skip", why="a step is measured in PyTorch only")
     size, _, kind = case.partition("/")
     torch, (tokens, width, layers) = framework.torch, map(int, size.split("x"))
     as_told = {"device": device, "dtype": torch.bfloat16 if kind == "bf16" else torch.float32}

@@ -1,4 +1,4 @@
-"""Problems from the spelling of cases, and the judgement of what a framework made of them."""
+"""Makes problems from the spelling of cases, and judges a framework's results."""
 from typing import Any, Optional
 
 import numpy as np
@@ -13,8 +13,8 @@ ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
 def problem(op: str, tail: str) -> Problem:
-    """The problem of a layer and a case without it, "forward/f32/64x1024/normal". "backward" and "both" mean training,
-    "both" as in claims. The parameters are rounded to x's type. ValueError: the spelling is wrong."""
+    """The problem of a layer and of a case without a layer, such as "forward/f32/64x1024/normal". "backward" and "both"
+    mean training; claims use "both". The parameters are rounded to x's type. ValueError: the spelling is wrong."""
     direction, _, rest = tail.partition("/")
     read = case(f"{op}/forward/{rest}")
     arrays = dict(read.arrays)
@@ -27,8 +27,8 @@ def problem(op: str, tail: str) -> Problem:
 
 
 def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDArray[Any]) -> Optional[NDArray[Any]]:
-    """Prepares dgamma and dbeta of 16 bits for the judge, which knows only the unit of float32: returns the float32
-    nearest to the exact sum within one unit of `got`, the roundoff of its type times the size of the terms."""
+    """Prepares dgamma and dbeta of 16 bits for the judge, whose only unit is float32's. Returns the float32 nearest to
+    the exact sum within one unit of `got`: the roundoff of its type times the size of the terms."""
     if got is None or got.dtype == np.float32:
         return got
     wide, reach = got.astype(np.float64), ROUNDOFF[got.dtype.name] * scale.astype(np.float64)
@@ -38,7 +38,7 @@ def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDA
 
 
 def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
-    """The judgement of y; in training also that of dx, dgamma and dbeta together."""
+    """The judgement of y; in training also one judgement of dx, dgamma and dbeta."""
     a, eps, op = given.arrays, given.eps, given.op
     beta = None if op == "rmsnorm" else a.get("beta")
     found = [judge(outputs["y"], op, a["x"], a.get("gamma"), beta, eps=eps)]
@@ -52,7 +52,7 @@ def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
 
 
 def wrong(found: list[Judgement]) -> str:
-    """The fault, in a few words; empty: none."""
+    """A short description of the fault, or an empty string."""
     for one in found:
         if one.verdict not in ("right", "partial"):
             size = "NaN" if one.not_finite else f"{one.largest:.3g} units"
@@ -65,7 +65,7 @@ def same(a: Arrays, b: Arrays) -> bool:
 
 
 def race_judged(layers: list[tuple[str, Problem, Layer]], seconds: float) -> tuple[Optional[Race], str]:
-    """Judges the layers, times them in turns and judges them again; returns the times, or None and the fault."""
+    """Judges the layers, times them in turns and judges them again. Returns the times, or None and the fault."""
     before = [layer.outputs(layer.call()) for _, _, layer in layers]
     for (name, given, _), outputs in zip(layers, before):
         if why := wrong(judge_all(given, outputs)):
