@@ -143,7 +143,7 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
             cases=("str", 'Such as "layernorm/forward/f32/64x1024/normal"; braces may have lists and ranges.'),
             against=("str", "A case to compare each case with, in the same rounds. Each case then has one implementation."),
             impl=("Impl", 'Globs such as "*/naive,best". None: all except demonstrations; with `against`: the best.'),
-            baseline=("Impl", "What others are compared with. None: the naive one, or else the first; with against: impl."),
+            baseline=("Impl", "What others are compared with. None: naive, else the first; with `against`: impl."),
             seconds=("float", "How long to time each implementation of each case."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
@@ -182,7 +182,7 @@ def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
 
 
 @documented("Race", "ValueError\n    No function was given.",
-            calls=("function without arguments", "The others are compared with the first."),
+            calls=("function without arguments", "Each other function is compared with the first."),
             seconds=("float", "How long to time each function."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def race(*calls: "Callable[[], object]", seconds: float = 0.3, precision: float = 0.005) -> Race:

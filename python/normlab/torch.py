@@ -3,19 +3,19 @@
 >>> import torch
 >>> from normlab.torch import RMSNorm, swap
 >>> model = torch.nn.Sequential(torch.nn.Linear(8, 8), torch.nn.LayerNorm(8))
->>> swap(model)  # its norms are this library's from now on
+>>> swap(model)  # the model now has this library's norms
 ['1']
 >>> x = torch.randn(2, 8)
->>> y, total = RMSNorm(8)(x, residual=model(x))  # the norm of the sum, and the sum, in one pass
+>>> y, total = RMSNorm(8)(x, residual=model(x))  # the norm of x + residual, and this sum, in one pass
 
 Tensors are float32, float16 or bfloat16, on the CPU. Views are used in place if their rows have one step, or two levels
-with a step each, as the heads of q in a packed qkv; others are copied. So are parameters, unless all are float32 or all
-are in the input's type. Other types and devices are computed by torch, after a warning the first time.
-torch.get_num_threads() threads compute; sums are float32 in every type.
+with one step each, as the heads of q in a packed qkv. Other views are copied, and parameters unless all are float32 or
+all have the input's type. torch computes other types and devices, after one warning. torch.get_num_threads() threads
+compute; sums are float32 in every type.
 
 The layers are custom operators, torch.ops.normlab.norm and gated: torch.compile(fullgraph=True), torch.export, FakeTensor
-and meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient
-raises RuntimeError, and torch.jit.script cannot compile them.
+and meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient raises RuntimeError, and
+torch.jit.script cannot compile the layers.
 """
 from collections.abc import Sequence
 from functools import cache
@@ -50,7 +50,7 @@ def _takes(layer: str, x: Tensor) -> bool:
 
 
 def _rows_of(input: Tensor, shape: Sequence[int], **like: Optional[Tensor]) -> tuple[int, ...]:
-    """The axes before those that are normalized."""
+    """The sizes of the axes before the normalized axes."""
     rows = input.shape[:max(0, input.dim() - len(shape))]
     if (*rows, *shape) != tuple(input.shape):
         raise ValueError(f"normalized_shape {tuple(shape)}: the input has shape {tuple(input.shape)}")
@@ -87,21 +87,21 @@ def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Tensor] = None,
                bias: Optional[Tensor] = None, eps: float = 1e-5, residual: Optional[Tensor] = None) -> Any:
-    """As torch.nn.functional.layer_norm. With a residual: the norm of input + residual, and that sum."""
+    """As torch.nn.functional.layer_norm. With a residual the results are the norm of input + residual, and this sum."""
     return _rows("layer_norm", input, residual, normalized_shape, weight, bias, eps)
 
 
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Tensor] = None,
              eps: Optional[float] = None, residual: Optional[Tensor] = None, cast_before_weight: bool = False,
              rounded_sum: bool = False) -> Any:
-    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual as in layer_norm. The
-    input's type also rounds, with cast_before_weight, the normalized value and, with rounded_sum, input + residual before
-    it is normalized. Qwen3 and Llama in transformers do both."""
+    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual works as in layer_norm.
+    cast_before_weight also rounds the normalized value to the input's type. rounded_sum rounds input + residual before
+    the norm. Qwen3 and Llama in transformers do both."""
     return _rows("rms_norm", input, residual, normalized_shape, weight, None, eps, cast_before_weight, rounded_sum)
 
 
 def qwen2_rms_norm(input: Tensor, weight: Tensor, eps: float = 1e-6, residual: Optional[Tensor] = None) -> Any:
-    """The gain is 1 + weight, as in transformers' GemmaRMSNorm and Qwen3NextRMSNorm. residual as in layer_norm."""
+    """The gain is 1 + weight, as in transformers' GemmaRMSNorm and Qwen3NextRMSNorm. residual: see layer_norm."""
     return _rows("qwen2_rms_norm", input, residual, weight.shape, weight, None, eps)
 
 
@@ -164,8 +164,9 @@ class RMSNorm(torch.nn.RMSNorm):
 
 
 class Qwen2RMSNorm(torch.nn.RMSNorm):
-    """RMSNorm whose gain is 1 + weight, from zeros: transformers' GemmaRMSNorm and Qwen3NextRMSNorm, whose own class
-    Qwen2RMSNorm is RMSNorm (docs/naming.md). With a residual the results are the norm of the sum, and the sum."""
+    """RMSNorm with a gain of 1 + weight; weight starts at zero. This is GemmaRMSNorm and Qwen3NextRMSNorm of
+    transformers, whose class Qwen2RMSNorm is RMSNorm (docs/naming.md). With a residual the results are the norm of the
+    sum, and the sum."""
 
     def __init__(self, hidden_size: int, eps: float = 1e-6, device: Any = None, dtype: Any = None) -> None:
         super().__init__(hidden_size, eps, device=device, dtype=dtype)
@@ -178,7 +179,7 @@ class Qwen2RMSNorm(torch.nn.RMSNorm):
 
 
 class GatedRMSNorm(torch.nn.RMSNorm):
-    """gated_rms_norm as a module, of (input, gate)."""
+    """gated_rms_norm as a module; it is called with (input, gate)."""
 
     def __init__(self, hidden_size: int, eps: float = 1e-6, gate_first: bool = False, cast_before_weight: bool = False,
                  device: Any = None, dtype: Any = None) -> None:
@@ -221,7 +222,7 @@ _SWAPS = {getattr(torch.nn, kind.__name__): kind
 
 
 def _foreign(module: torch.nn.Module) -> Optional[type]:
-    """Our class for a module that has the name, the parts and the numbers of an RMSNorm; None: it is none."""
+    """Our class for a module with the name, the parts and the numbers of an RMSNorm; None: the module is no RMSNorm."""
     weight, eps = (next((getattr(module, name) for name in names if hasattr(module, name)), None)
                    for names in (("weight",), ("variance_epsilon", "eps")))
     if not type(module).__name__.endswith("RMSNorm") or isinstance(module, torch.nn.RMSNorm) or \
@@ -232,7 +233,7 @@ def _foreign(module: torch.nn.Module) -> Optional[type]:
     with torch.no_grad():
         try:
             theirs = type(module).forward(module, x)  # without hooks
-        except Exception:  # a foreign module may raise anything
+        except Exception:  # any exception is possible
             return None
         found: Any = None, None, -1.0
         for kind, before in (RMSNorm, False), (RMSNorm, True), (Qwen2RMSNorm, False):
@@ -251,8 +252,8 @@ def swap(model: torch.nn.Module) -> list[str]:
     """Replaces the norms of a model by this library's, in place, and returns their names in the model.
 
     Replaces LayerNorm, RMSNorm and BatchNorm of torch.nn, and classes such as LlamaRMSNorm and GemmaRMSNorm of
-    transformers if they give the same numbers on a probe. Parameters, buffers and hooks stay, so an
-    optimizer may have been made before; subclasses of torch.nn's classes stay too.
+    transformers if they give the same numbers on a probe. Parameters, buffers and hooks stay, so an optimizer may exist
+    already. Subclasses of torch.nn's classes are not replaced.
     """
     swapped = []
     for name, module in model.named_modules():

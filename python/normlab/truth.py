@@ -1,4 +1,4 @@
-"""The truth in long double, and the judge: is anybody's output right, and if not, what went wrong?"""
+"""The reference in long double, and the judge: is a given output right, and if not, what is the likely mistake?"""
 from __future__ import annotations
 
 from operator import index
@@ -20,10 +20,10 @@ class Reference(NamedTuple):
 
     y: Wide  #: (..., c), from xhat in long double
     xhat: NDArray[np.float64]  #: (..., c), the normalized values, rounded once to float64
-    mean: Wide  #: of each group; zeros for the RMS norms
-    var: Wide  #: of each group: biased variance, or the mean square
-    rstd: Wide  #: of each group
-    running_mean: Wide | None  #: (c,), the new ones, where the old ones were given
+    mean: Wide  #: mean of each group; zeros for the RMS norms
+    var: Wide  #: biased variance of each group; for the RMS norms the mean square
+    rstd: Wide  #: 1 / sqrt(var + eps) of each group
+    running_mean: Wide | None  #: (c,), the new statistics if the old ones were given
     running_var: Wide | None  #: (c,)
 
 
@@ -33,60 +33,60 @@ class Gradients(NamedTuple):
     dx: NDArray[np.float64]  #: (..., c), rounded once to float64
     dgamma: Wide  #: (c,)
     dbeta: Wide  #: (c,)
-    dgate: NDArray[np.float64] | None  #: (..., c), of the gated layers
+    dgate: NDArray[np.float64] | None  #: (..., c), for the gated layers
 
 
 class Mistake(NamedTuple):
-    """A known mistake, made on purpose to explain an error."""
+    """A known mistake that was simulated to explain an error."""
 
     name: str
     text: str  #: a description in one line
     removes: float  #: the share of the rms error that it explains; 1: all of it
-    left_rms: float  #: what it leaves, units
-    left_largest: float  #: what it leaves at most, units
-    likely: bool  #: among those that explain the error best
+    left_rms: float  #: rms error that remains, units
+    left_largest: float  #: largest error that remains, units
+    likely: bool  #: is it among the mistakes that explain the error best?
 
 
 class OtherBatch(NamedTuple):
-    """Rows that were computed in another batch, beside the judged ones. Ulps are those of the judged
-    type or, if that type does not hold all numbers, of the arrays' type."""
+    """Rows that were computed in another batch, compared with the judged rows. Ulps are ulps of the judged type or, if
+    that type cannot hold all numbers, of the arrays' type."""
 
-    rows: int  #: that were compared
-    other_rows: int  #: those with other bits
-    numbers: int  #: with other bits; NaNs are alike
-    ulps: float  #: the largest distance; infinite: one of both is NaN
-    worst: tuple[int, ...]  #: its place in y or dx
+    rows: int  #: number of compared rows
+    other_rows: int  #: number of rows with other bits
+    numbers: int  #: number of elements with other bits; all NaNs are equal
+    ulps: float  #: the largest distance; infinite: only one value is NaN
+    worst: tuple[int, ...]  #: place of the largest distance in y or dx
     beyond: int  #: numbers of the other batch that are beyond the bound
 
     @property
     def same(self) -> bool:
-        """Have they the same bits?"""
+        """Have the rows the same bits?"""
         return not self.numbers
 
 
 class Judgement(NamedTuple):
-    """The verdict on somebody's outputs. str() has the five lines that matter, the cause last; `text` is the whole
-    report of `normlab judge`.
+    """The verdict on given outputs. str() has the five most important lines, the cause last. `text` is the whole report
+    of `normlab judge`.
 
     Errors are in units: the unit roundoff of the output's type (2^-24, 2^-11 or 2^-8) times the size of
-    the terms, (|gain| * max(1, |xhat|) + |beta|) for y. The bound is that of a two-pass with one
-    accumulator (docs/verification.md).
+    the terms, (|gain| * max(1, |xhat|) + |beta|) for y. The bound is the error bound of a two-pass with one accumulator
+    (docs/verification.md).
     """
 
     verdict: str  #: "right": within the bound, even if a mistake is `likely`; "partial": right, and some rows have no bound; "wrong"; "unjudged": no row of y or dx has a bound
     largest: float  #: the largest error, units
-    bound: float  #: of the worst number, units
-    rms: float  #: units, over the finite errors of y or dx
+    bound: float  #: the bound of the worst number, units
+    rms: float  #: rms of the finite errors of y or dx, units
     exact: float  #: share of the elements that equal the exact value rounded once
-    judged: int  #: numbers with a bound, and wrong ones without
-    unjudged: int  #: the others: 0 unless the verdict is "partial", "wrong" or "unjudged"
-    beyond: int  #: numbers beyond their bound; without one: NaN or infinite, or larger than y of any row
-    not_finite: int  #: NaN or infinite where they should not be, or the reverse
+    judged: int  #: numbers with a bound, and wrong numbers without one
+    unjudged: int  #: other numbers: 0 unless the verdict is "partial", "wrong" or "unjudged"
+    beyond: int  #: numbers beyond their bound; without a bound: NaN, infinite, or larger than y of any row
+    not_finite: int  #: NaN or infinite numbers that should be finite, or the reverse
     worst_of: str  #: the output with the worst number: "y", "dx", "dgate", "dgamma" or "dbeta"
     worst: tuple[int, ...]  #: its place
     mechanism: str  #: the likely mechanism of the error, in one line
-    mistakes: tuple[Mistake, ...]  #: those that were tried, best first; none where nothing needs explaining
-    batch: OtherBatch | None  #: of the argument batch
+    mistakes: tuple[Mistake, ...]  #: mistakes that were tried, best first; empty if no error needs an explanation
+    batch: OtherBatch | None  #: the result for the argument `batch`
     text: str  #: the report
 
     @property
@@ -108,15 +108,15 @@ class Judgement(NamedTuple):
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
 _JUDGED = ("as x; float64 is judged as float32", "The output.")
 _WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: none.")
-_BATCH = ("(..., c), of y's or dx's type", "Rows of the same output, computed in another batch: do they have the same bits? None: not asked.")
-_FIRST = ("int", "The row of x with which batch begins.")
+_BATCH = ("(..., c), of y's or dx's type", "The same output's rows from another batch, whose bits are compared. None: no comparison.")
+_FIRST = ("int", "The row of x that is the first row of batch.")
 _SUMS = ("(c,), any float type", "The gradients of the gain and the bias, rounded to float32; None: not judged.")
-_FIXED = ("(c,), any float type", "The running statistics, for batchnorm in inference; None: in training.")
+_FIXED = ("(c,), any float type", "The running statistics of batchnorm in inference; None: training.")
 _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
 
 def _tensor(given: Array | None, name: str, wide: bool = False) -> NDArray[Any] | None:
-    """The array in C order, as float64 or in its type; .npy files have no bfloat16, so that becomes float32."""
+    """The array in C order, as float64 or in its type; bfloat16, which .npy files lack, becomes float32."""
     if given is None:
         return None
     array = as_array(given, name)
@@ -127,7 +127,7 @@ def _tensor(given: Array | None, name: str, wide: bool = False) -> NDArray[Any] 
 
 
 def _vector(given: Array | None, name: str) -> NDArray[Any] | None:
-    """As float32. ValueError: a value is beyond it."""
+    """The array as float32. ValueError: a value is beyond float32's range."""
     array = _tensor(given, name)
     if array is None or array.dtype == np.float32:
         return array
@@ -154,8 +154,8 @@ def reference(op: str, x: Array, gamma: Array | None = None, beta: Array | None 
               running_mean: Array | None = None, running_var: Array | None = None,
               training: bool = True, momentum: float = 0.1, biased_running_var: bool = False,
               channels_last: bool = False) -> Reference:
-    """The right result in compensated long double (float128 in NumPy's words, 64 bits of precision on x86), not
-    rounded to a storage type.
+    """The expected result in compensated long double (NumPy's float128; 64 bits of precision on x86), not rounded to a
+    storage type.
 
     >>> normlab.reference("rmsnorm", numpy.array([[3.0, 4.0]]), eps=0).rstd.astype(float)
     array([0.28284271])
@@ -175,7 +175,7 @@ def reference(op: str, x: Array, gamma: Array | None = None, beta: Array | None 
 def reference_backward(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
                        dresidual: Array | None = None, gate: Array | None = None,
                        channels_last: bool = False) -> Gradients:
-    """The right gradients. The statistics are those of x, unrounded.
+    """The expected gradients. The statistics are computed from x and not rounded.
 
     >>> x = numpy.array([[3.0, 4.0]])
     >>> normlab.reference_backward("rmsnorm", x, x, eps=0).dgamma.astype(float).round(2)
@@ -189,7 +189,7 @@ def reference_backward(op: str, dy: Array, x: Array, gamma: Array | None = None,
 def gradients(op: str, dy: Array, x: Array, gamma: Array | None = None, *, eps: float = 1e-5,
               dresidual: Array | None = None, gate: Array | None = None,
               channels_last: bool = False) -> dict[str, Any]:
-    """The fields of Gradients and the sizes of their terms, by name with _scale."""
+    """The fields of Gradients by name, and the sizes of their terms by name + "_scale"."""
     return _core.reference(
         _core.DTYPES["f32"], *_settings(op, "backward", eps, channels_last), x=_tensor(x, "x", True),
         dy=_tensor(dy, "dy", True), dresidual=_tensor(dresidual, "dresidual", True),
@@ -230,8 +230,8 @@ def judge(y: Array, op: str, x: Array, gamma: Array | None = None, beta: Array |
           running_mean: Array | None = None, running_var: Array | None = None,
           cast_before_weight: bool = False, rounded_sum: bool = False, channels_last: bool = False,
           rounded_to: Any = None, batch: Array | None = None, first_row: int = 0) -> Judgement:
-    """Is y the output of the layer op on x? Anybody's y: of PyTorch, of JAX, of your own code. Explains a large
-    error by known mistakes (docs/judge.md).
+    """Is y the output of the layer op on x? y may come from PyTorch, JAX or your own code. Explains a large error by
+    known mistakes (docs/judge.md).
 
     >>> x = normlab.data("normal", 64, 256)
     >>> normlab.judge(1.25 * normlab.rms_norm(x), "rmsnorm", x).verdict
@@ -251,7 +251,7 @@ def judge_backward(dx: Array, op: str, dy: Array, x: Array, gamma: Array | None 
                    dresidual: Array | None = None, gate: Array | None = None, dgate: Array | None = None,
                    channels_last: bool = False, rounded_to: Any = None, batch: Array | None = None,
                    first_row: int = 0) -> Judgement:
-    """Is dx the gradient of x, and are dgamma and dbeta those of gamma and beta?
+    """Is dx the gradient of x, and are dgamma and dbeta the gradients of gamma and beta?
 
     >>> x = normlab.data("normal", 4, 64)
     >>> dx, dgamma = normlab.rms_norm_backward(x, x)

@@ -21,7 +21,7 @@ PyObject *array_like(PyArrayObject *made, PyObject *x) {
     return convert("as_given", (PyObject *)made, x);
 }
 
-/* NumPy numbers the types of other packages as they come: this one is ml_dtypes.bfloat16. */
+/* The number of ml_dtypes.bfloat16. NumPy numbers the types of other packages in the order of registration. */
 static bool is_bfloat16(PyArrayObject *a) {
     static int number = -1;
     PyArray_Descr *type = PyArray_DESCR(a);
@@ -63,7 +63,7 @@ bool array_problem(PyArrayObject *x, bool channels_last, nl_problem *p) {
     return true;
 }
 
-/* The shape of an argument: x's, that of its rows, or (c,). */
+/* The shape of an argument: x's shape, x's shape without the last axis, or (c,). */
 static int shape_of(nl_arg arg, const nl_problem *p, PyArrayObject *x,
                     npy_intp shape[NPY_MAXDIMS]) {
     const nl_extent extent = nl_args[arg].extent;
@@ -108,7 +108,7 @@ static bool is_written(const nl_problem *p, nl_arg arg) {
 static bool in_order(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p) {
     if (PyArray_IS_C_CONTIGUOUS(a)) return true;
     PyErr_Format(PyExc_ValueError,
-                 is_written(p, arg) ? "%s is not C-contiguous: results go into arrays that are"
+                 is_written(p, arg) ? "%s is not C-contiguous: results need C-contiguous arrays"
                                     : "%s is not C-contiguous: pass numpy.ascontiguousarray(%s)",
                  name, name);
     return false;
@@ -131,9 +131,9 @@ static nl_stride *stride_of(nl_problem *p, nl_arg arg) {
     }
 }
 
-/* Merges the axes before the last, from the inside, if the step of one is the extent of the next.
- * Returns how many are left, with their lengths and steps in bytes; 3: too many, or a step that
- * rows cannot have. */
+/* Merges the axes before the last, innermost first, if the step of an axis is the extent of the next inner
+ * axis. Returns the number of axes left, with lengths and steps in bytes; 3: too many, or an impossible
+ * step. */
 static int merge(PyArrayObject *a, npy_intp count[2], npy_intp step[2]) {
     const int last = PyArray_NDIM(a) - 1;
     const npy_intp size = PyArray_ITEMSIZE(a);
@@ -152,7 +152,7 @@ static int merge(PyArrayObject *a, npy_intp count[2], npy_intp step[2]) {
     return left;
 }
 
-/* Sets the strides of a tensor's rows, and the inner dimension, which all tensors share. */
+/* Sets the strides of a tensor's rows, and the inner dimension that all tensors share. */
 static bool set_rows(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p) {
     npy_intp count[2], step[2] = {0};
     if (PyArray_IS_C_CONTIGUOUS(a)) return true;

@@ -15,28 +15,28 @@
 
 #include "layer.h"
 
-/* A new reference; converts other objects through normlab._arrays, without a copy. NULL: raised. */
+/* A new reference to an array. normlab._arrays converts other objects without a copy. NULL: raised. */
 PyArrayObject *array_from(PyObject *given, const char *name);
 
-/* A new reference to a result in x's kind: a PyTorch tensor if x is one, else the array. NULL:
+/* A new reference to a result: a PyTorch tensor if x is a tensor, else the array. NULL:
  * raised. */
 PyObject *array_like(PyArrayObject *made, PyObject *x);
 
-/* The storage type of a tensor; false: not one of the library's, raised unless name is NULL. */
+/* The storage type of a tensor. False: the library has no such type; raised unless name is NULL. */
 bool array_dtype(PyArrayObject *a, const char *name, nl_dtype *out);
 
 /* Sets n, c and s by the shape of x. False: raised. */
 bool array_problem(PyArrayObject *x, bool channels_last, nl_problem *p);
 
-/* Sets the type of the parameters by one of them: float32, or that of x. False: raised. */
+/* Sets the type of all parameters from parameter a: float32, or x's type. False: raised. */
 bool array_parameters(PyArrayObject *a, const char *name, nl_problem *p, PyArrayObject *x);
 
-/* Has it the shape of this argument, and C order? False: raised. */
+/* Has a the shape of this argument, and C order? False: raised. */
 bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
                 PyArrayObject *x);
 
-/* Has it also the type, and may outputs be written? A tensor of a row norm need not be in C order:
- * the problem gets its strides. False: raised. */
+/* Has a also the right type, and is it writable if it is an output? A tensor of a row norm need not be in C
+ * order; the problem gets its strides. False: raised. */
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x);
 
 /* A new array for this argument, in its type: zeros, unless it is a tensor. */

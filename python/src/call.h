@@ -12,7 +12,7 @@ typedef struct call {
     PyArrayObject *array[NL_ARGS]; /* owned */
 } call;
 
-/* What every function takes: the settings by position, and arrays by the library's names.
+/* The arguments of every function: the settings by position, and arrays by the library's names.
  *     op, pass, channels_last, before_weight, rounded_sum, eps, momentum, biased_running_var, impl,
  *     threads */
 enum { OP, PASS, CHANNELS_LAST, BEFORE_WEIGHT, ROUNDED_SUM };
@@ -24,7 +24,7 @@ bool call_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k
 /* Interns the names of arguments, once. False: raised. */
 bool call_begin(void);
 
-/* Raises what nl_message() says. */
+/* Raises an exception with nl_message(). */
 void *call_raise(nl_status status);
 
 /* Finds an implementation: None, or an object that str() turns into "NAME" or "NAME@ISA". False:
@@ -33,7 +33,7 @@ bool call_impl(PyObject *given, const nl_impl **out);
 
 void call_release(call *k);
 
-/* The data of an array; NULL: there is none. */
+/* The data of an array; NULL: no such array. */
 static inline void *call_at(const call *k, nl_arg a) {
     return k->array[a] ? PyArray_DATA(k->array[a]) : NULL;
 }

@@ -35,7 +35,7 @@ static PyObject *arrays_of(const nl_case *c, const nl_data *data) {
     PyObject *all = PyDict_New();
     bool ok = all;
     for (nl_arg a = 0; ok && a < NL_ARGS; a++) {
-        if (!data->input[a] || a == NL_MEAN || a == NL_RSTD) continue; /* those are not filled */
+        if (!data->input[a] || a == NL_MEAN || a == NL_RSTD) continue; /* not filled */
         PyObject *array = array_of(&c->problem, a, data->input[a]);
         ok = array && PyDict_SetItemString(all, nl_arg_name(a, c->problem.pass), array) == 0;
         Py_XDECREF(array);

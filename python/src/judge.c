@@ -19,7 +19,7 @@ static PyObject *mistakes(const judgement *j) {
     return list;
 }
 
-/* The fields of normlab.OtherBatch; None: there is none. Prints them too. */
+/* The fields of normlab.OtherBatch; None: there is no other batch. Prints them too. */
 static PyObject *compared(const judgement *j, const npy *part, size_t first, FILE *out) {
     if (!part) Py_RETURN_NONE;
     const batches b = batches_compare(j, part, first);
@@ -80,7 +80,7 @@ static bool submit(const call *k, submission *of, npy tensors[NL_ARGS]) {
     return true;
 }
 
-/* The rows of another batch; none if it is None. */
+/* The rows of another batch; no rows if the argument is None. */
 static bool read_batch(PyObject *given, size_t first, const nl_problem *p, const npy *x,
                        npy *part) {
     char error[256];
@@ -94,7 +94,7 @@ static bool read_batch(PyObject *given, size_t first, const nl_problem *p, const
     return !PyErr_Occurred();
 }
 
-/* Arguments: the rows of another batch or None, the first of these rows, then those of
+/* Arguments: the rows of another batch or None, the first of these rows, then the arguments of
  * truth_reference. */
 PyObject *truth_judge(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names) {
     call k = {0};

@@ -19,7 +19,7 @@ static bool get_parameters(call *k) {
     return true;
 }
 
-/* Arrays for all that is given, and new ones for the outputs `always`. */
+/* Makes arrays of all given arguments, and new arrays for the outputs `always`. */
 static bool get_arrays(unsigned always, call *k) {
     if (!k->given[NL_X]) return PyErr_Format(PyExc_TypeError, "x is None"), false;
     for (nl_arg a = 0; a < NL_ARGS; a++)
@@ -44,7 +44,7 @@ static bool get(PyObject *const *args, Py_ssize_t count, PyObject *names, unsign
     return call_read(args, count, names, k) && get_arrays(always & nl_takes(k->p.op, k->p.pass), k);
 }
 
-/* The caller's array, or the one that was made in its place. NULL: raised. */
+/* The caller's array, or the array that was made instead. NULL: raised. */
 static PyObject *result(const call *k, nl_arg a) {
     return k->given[a] ? Py_NewRef(k->given[a]) : array_like(k->array[a], k->given[NL_X]);
 }
@@ -69,7 +69,7 @@ PyObject *layers_forward(PyObject *self, PyObject *const *args, Py_ssize_t count
     return call_release(&k), y;
 }
 
-/* The statistics that forward would have saved. Its y needs memory of its own: the library has not
+/* Computes the statistics that forward would have saved. y gets separate memory, because the library has not
  * checked dx yet. */
 static bool recompute(const call *k, float *mean, float *rstd) {
     nl_problem p = k->p;

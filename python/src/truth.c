@@ -2,7 +2,7 @@
 #include "functions.h"
 #include "reference.h"
 
-/* The library checks the problem and what the layer takes: a call without rows computes nothing. */
+/* The library checks the problem and the arguments in a call without rows, which computes nothing. */
 static bool check_problem(const call *k) {
     nl_problem p = k->p;
     p.n = 0;
@@ -47,7 +47,7 @@ bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *
     return check_problem(k) && check_missing(k);
 }
 
-/* A new array in the dict, shaped like the argument; NULL: raised, now or before. */
+/* A new array in the dict, with the shape of the argument. NULL: an exception was raised, now or earlier. */
 static void *add(PyObject *all, const call *k, const char *name, nl_arg like, int type) {
     PyObject *array = NULL;
     if (!PyErr_Occurred()) array = (PyObject *)array_zeros(like, &k->p, k->array[NL_X], type);

@@ -19,7 +19,7 @@ def gain_of(name, gamma):
 
 
 def statistics(x, axes, eps, centred=True):
-    """mean, rstd and xhat; axes are kept."""
+    """mean, rstd and xhat, with all axes kept."""
     x = x.astype(wide)
     mean = x.mean(axis=axes, keepdims=True) if centred else np.zeros((1,) * x.ndim, wide)
     rstd = 1 / np.sqrt(((x - mean) ** 2).mean(axis=axes, keepdims=True) + wide(np.float32(eps)))
@@ -27,7 +27,7 @@ def statistics(x, axes, eps, centred=True):
 
 
 def gradients(x, dy, gain, axes, eps, centred=True):
-    """dx, dgamma, dbeta; gain has x's number of axes."""
+    """dx, dgamma and dbeta; gain has as many axes as x."""
     _, rstd, xhat = statistics(x, axes, eps, centred)
     dy = dy.astype(wide)
     g = gain * dy
@@ -39,7 +39,7 @@ def gradients(x, dy, gain, axes, eps, centred=True):
 
 
 def close(got, want, scale, dtype, units=24):
-    """Asserts errors of at most `units` float units of the scale, and one rounding to the storage type."""
+    """Asserts that errors are at most `units` float units of the scale, plus one rounding to the storage type."""
     allowed = (units * UNIT["float32"] + UNIT[np.dtype(dtype).name]) * scale + 1e-7
     error = np.abs(got.astype(wide) - want)
     assert error.shape == np.broadcast(got, allowed).shape
@@ -47,7 +47,7 @@ def close(got, want, scale, dtype, units=24):
 
 
 def near(got, want, scale):
-    """Asserts errors of at most a few long-double units of the scale."""
+    """Asserts that errors are at most a few long-double units of the scale."""
     assert got.shape == want.shape
     assert (abs(got - want) <= 2**-50 * scale).all(), abs(got - want).max()
 

@@ -1,4 +1,4 @@
-"""Wrong input raises ValueError or TypeError with a message that names it, and writes nothing."""
+"""Wrong input raises ValueError or TypeError with a message that names the input. No output is written."""
 import array
 
 import ml_dtypes
@@ -144,7 +144,7 @@ def test_wrong_batch_norm():
 
 
 class TestOtherArrays:
-    """Objects that are no numpy.ndarray are used in place, through the buffer protocol or DLPack."""
+    """Objects other than numpy.ndarray are used in place, through the buffer protocol or DLPack."""
 
     def test_buffers(self):
         x, y = array.array("f", range(8)), array.array("f", [0] * 8)

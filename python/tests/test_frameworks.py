@@ -1,4 +1,4 @@
-"""normlab.frameworks: the judge comes before the clock. A framework that is not installed is skipped by name."""
+"""normlab.frameworks judges results before it times them. A framework that is not installed is named and skipped."""
 import csv
 import os
 from pathlib import Path
@@ -16,7 +16,7 @@ FORWARD, BOTH = "forward/f32/4x64/normal", "both/bf16/4x64/normal"
 
 
 class Off(Normlab):
-    """Adds to one output, after some calls."""
+    """A framework that adds to one output after some calls."""
 
     version = "wrong on purpose"
 
@@ -60,7 +60,7 @@ def test_both_layers_use_the_same_memory(case):
 
 
 def test_wrong_later():
-    """Right until the clock starts."""
+    """A layer that is right until it is timed."""
     row = saving.measure(Off("y", "rmsnorm", after=2), "wrong", FORWARD, 1, 0.001)
     assert row.verdict == "fail" and "after timing: y is wrong" in row.why
 
@@ -74,7 +74,7 @@ def test_ours(case):
 
 
 def test_sixteen_bits():
-    """A gradient in 16 bits has their unit, times the size of its terms."""
+    """The unit of a gradient in 16 bits is the unit of its type times the size of its terms."""
     given = verify.problem("layernorm", "both/bf16/64x32/normal")
     layer = Normlab(1).layer(given)
     outputs = dict(layer.outputs(layer.call()))
@@ -104,7 +104,7 @@ def test_frameworks(name):
 
 
 class Batched(Normlab):
-    """The last row of a batch of 8 or more is some ulps off in one number."""
+    """In batches of 8 or more rows, one number of the last row is some ulps off."""
 
     def layer(self, problem):
         right = super().layer(problem)
@@ -145,7 +145,7 @@ def test_the_judge():
 
 
 def written_orders():
-    """(version, layer, type) -> order, of the table in docs/frameworks.md."""
+    """(version, layer, type) -> order, from the table in docs/frameworks.md."""
     text = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text()
     text = text.split("<!-- rounding:begin -->")[1].split("<!-- rounding:end -->")[0]
     found = {}
@@ -246,7 +246,7 @@ def test_a_queue_is_divided_by_its_calls(monkeypatch):
 
 
 class Stub:
-    """torch.compile that computes as `base` does."""
+    """A fake torch.compile that computes what `base` computes."""
 
     def __init__(self, base):
         self.base, self.version = base, base.version

@@ -1,4 +1,4 @@
-"""Every layer and its reference, forward and backward, against NumPy's formulas in long double, and judged."""
+"""Every layer and its reference, forward and backward, are judged and compared with NumPy's long double."""
 import subprocess
 import sys
 from functools import partial
@@ -53,7 +53,7 @@ def test_rows(name, problem, residual):
         h = more["residual_out"]
         np.testing.assert_array_equal(h, (x.astype("f4") + r.astype("f4")).astype(x.dtype))
         back["dresidual"] = random.normal(size=x.shape).astype(x.dtype)
-        saved.clear()  # they are of the unrounded sum
+        saved.clear()  # the statistics are of the unrounded sum
     grads = getattr(normlab, name + "_backward")(dy, h, gamma, eps=1e-3, threads=threads, **saved, **back)
     dx, dgamma, dbeta = gradients(h, dy, gain.reshape((1,) * (x.ndim - 1) + (-1,)), (-1,), 1e-3, centred)
     rstd = statistics(h, (-1,), 1e-3, centred)[1]
@@ -173,7 +173,7 @@ def test_gated(first, problem):
     x, dy, random, threads = problem
     op, gamma = ("gated_rmsnorm", "gate_first_rmsnorm")[first], parameters(random, x.shape[-1])[0]
     packed = random.normal(size=(*x.shape[:-1], 2 * x.shape[-1])).astype(x.dtype)
-    gate = packed[..., x.shape[-1]:]  # a view, as of a projection that makes x and the gate
+    gate = packed[..., x.shape[-1]:]  # a view of a larger array, as if one projection made x and the gate
     z, gain = gate.astype(wide), gamma.astype(wide)
     s = 1 / (1 + np.exp(-z))
     silu, slope = z * s, s * (1 + z * (1 - s))

@@ -1,4 +1,4 @@
-"""The notebooks run, cell by cell as Jupyter would, and their outputs are small and of no particular machine."""
+"""The notebooks run cell by cell, as in Jupyter. Their outputs are small and do not depend on the machine."""
 import json
 import re
 from pathlib import Path

@@ -1,4 +1,4 @@
-"""normlab.torch against torch itself, in float64 and with autograd. Needs torch."""
+"""Compares normlab.torch with torch in float64 and with its autograd. Needs torch."""
 import copy
 
 import pytest
@@ -16,7 +16,7 @@ def parameter(*shape):
 
 
 def compare(ours, theirs, x, parameters, scale=1.0):
-    """Result and gradients; theirs computes in float64."""
+    """Compares results and gradients; theirs computes in float64."""
     dtype, dy = x.dtype, torch.randn(x.shape).to(x.dtype)
     wide = [p.detach().double().requires_grad_() for p in (x, *parameters)]
     x = x.detach().requires_grad_()
@@ -36,7 +36,7 @@ def compare(ours, theirs, x, parameters, scale=1.0):
 @given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes,
        affine=st.booleans(), residual=st.booleans())
 def test_rows(name, shape, c, dtype, affine, residual):
-    """With a residual: the norm of the sum, and the sum, with the gradients of both."""
+    """With a residual the results are the norm of the sum, and the sum; both have gradients."""
     def ours(x, *p):
         r, w, b = given(p)
         if name == "qwen2_rms_norm":
@@ -66,7 +66,7 @@ def test_rows(name, shape, c, dtype, affine, residual):
 @given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes, affine=st.booleans(),
        first=st.booleans(), narrow=st.booleans(), view=st.booleans())
 def test_gated(shape, c, dtype, affine, first, narrow, view):
-    """The formula in torch, with the gradients of x, gate and weight; also of halves of one tensor."""
+    """Equals torch's formula and the gradients of x, gate and weight; also if x and gate are halves of one tensor."""
     def theirs(x, z, *w):
         silu = z / (1 + torch.exp(-z))
         h = x * silu if first else x
@@ -201,7 +201,7 @@ class OddRMSNorm(LlamaRMSNorm):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_swap(dtype):
-    """A model learns the same, with the optimizer that it had."""
+    """After swap() a model learns the same, with its old optimizer."""
     torch.manual_seed(2)
     theirs = torch.nn.Sequential(
         torch.nn.Linear(8, 16), LlamaRMSNorm(16), torch.nn.LayerNorm(16), torch.nn.Linear(16, 16), GemmaRMSNorm(16),

@@ -1,4 +1,4 @@
-"""normlab.torch and normlab of tensors of all kinds: views, copies, empty and narrow ones. Needs torch."""
+"""normlab.torch and normlab with all kinds of tensors: views, copies, empty and 16-bit tensors. Needs torch."""
 import normlab
 import pytest
 from torch_oracle import F, ROUNDING, close, nlt, quiet, qwen3_rms_norm, same_rounding, torch
@@ -65,7 +65,7 @@ def test_without_memory():
 
 
 def test_the_norms_of_an_attention_block(no_copies, monkeypatch):
-    """As Qwen3's: the fused residual, and q and k as views of a packed qkv; nothing is copied."""
+    """As in Qwen3: the fused residual, and q and k as views of a packed qkv. Nothing is copied."""
     torch.manual_seed(5)
     heads, others, c, hidden, eps = 8, 2, 64, 256, 1e-6
     norm, q_norm, k_norm = (nlt.RMSNorm(n, eps, dtype=torch.bfloat16, cast_before_weight=True, rounded_sum=True)
@@ -85,7 +85,7 @@ def test_the_norms_of_an_attention_block(no_copies, monkeypatch):
 
 
 def test_gated_views_are_not_copied(no_copies):
-    """As Qwen3-Next's: heads of one projection beside their gates, forward and backward."""
+    """As in Qwen3-Next, forward and backward: one projection makes the heads and their gates."""
     x, z = torch.randn(2, 5, 4, 32).bfloat16().requires_grad_().chunk(2, -1)
     w = torch.ones(16, dtype=torch.bfloat16, requires_grad=True)
     want = nlt.gated_rms_norm(packed(x), packed(z), w)
@@ -110,7 +110,7 @@ def test_gradients_through_views():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_windows_that_overlap(seed):
-    """Rows that share memory, as those of unfold(), are copied: input, residual and the gradient of y."""
+    """Rows that share memory, as after unfold(), are copied: input, residual and the gradient of y."""
     torch.manual_seed(seed)
     c, step, some, turned = (int(torch.randint(low, high, ())) for low, high in ((2, 40), (1, 50), (1, 4), (0, 2)))
     x, r, dy = (torch.randn(some, 200).unfold(1, c, step) for _ in range(3))

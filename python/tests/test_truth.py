@@ -84,7 +84,7 @@ def test_rows_of_another_batch(tmp_path):
 
 @pytest.mark.parametrize("seed", range(20))
 def test_shapes_of_another_batch(seed):
-    """Of all shapes that hold whole rows, those that end in x's last axis are taken, from any kind of integer on."""
+    """A batch of whole rows is accepted if it has x's last axis; first_row may be any kind of integer."""
     random = np.random.default_rng(seed)
     rows, c = int(random.integers(2, 9)), 2 * int(random.integers(2, 30))
     x = random.normal(size=(rows, c)).astype("f4")
@@ -111,7 +111,7 @@ def test_rows_without_a_bound(seed, tmp_path):
     np.save(tmp_path / "x.npy", x)
 
     def judged(code):
-        """By the package and the program, whose CSV has the same words."""
+        """The package and the program give the same judgement; the program's CSV has the same words."""
         found = normlab.judge(y, "layernorm", x)
         np.save(tmp_path / "y.npy", y)
         run = subprocess.run([PROGRAM, "judge", "layernorm", "--x=x.npy", "--y=y.npy", "--csv=out.csv"], cwd=tmp_path)
@@ -135,7 +135,7 @@ def test_judge_types():
     x = random.normal(size=(8, 64)).astype(ml_dtypes.bfloat16)
     y = normlab.rms_norm(x)
     assert "bf16" in str(normlab.judge(y, "rmsnorm", x))
-    widened = y.astype("f8").T.copy().T  # not contiguous, and of float64
+    widened = y.astype("f8").T.copy().T  # not contiguous, and float64
     widened.flags.writeable = False
     assert normlab.judge(widened, "rmsnorm", x, rounded_to="bf16").right
     assert not normlab.judge(widened, "rmsnorm", x).right
@@ -232,7 +232,7 @@ def test_measure():
 
 
 def test_right_but():
-    """A wrong eps within the bound."""
+    """A wrong eps is found although the error is within the bound."""
     x = normlab.data("normal", 64, 384).astype("f8")
     y = (x - x.mean(1, keepdims=True)) / (x.std(1, keepdims=True) + 1e-5)
     judged = normlab.judge(y.astype("f4"), "layernorm", x.astype("f4"))
@@ -257,7 +257,7 @@ def test_measure_against():
 
 
 def test_limit(tmp_path, monkeypatch):
-    """limit() with a program that writes its options and one rate, since the real one needs a minute."""
+    """limit() runs a fake program that checks its options and writes one rate; the real one needs a minute."""
     program = tmp_path / "normlab"
     program.write_text("""#!/bin/sh
 [ "$*" = "limit --out $3 --quick --threads 2 --seconds 0.5" ] || { echo "$*" >&2; exit 2; }
@@ -278,7 +278,7 @@ def test_limit_of_the_program():
 
 
 def test_a_child_of_fork():
-    """The child does not have its parent's threads: waiting for them would take forever."""
+    """A forked child does not have its parent's threads, and must not wait for them."""
     code = """if True:
         import os, signal, normlab, numpy
         x = normlab.data("normal", 64, 4096)

@@ -1,4 +1,4 @@
-"""Views of larger arrays, parameters in x's type, and the rounded sum: without copies, and with the bits of copies."""
+"""Views, parameters in x's type and the rounded sum are computed without copies, with the bits of copies."""
 import normlab
 import numpy as np
 import pytest
@@ -44,14 +44,14 @@ def test_views_have_the_bits_of_copies(name, seed, dtype):
     want, *sums = back(dy.copy(), x.copy(), gamma, dresidual=r.copy(), threads=options["threads"])
     dx, *found = back(dy, x, gamma, dresidual=r, out=out, threads=options["threads"])
     assert dx is out and (out == want).all()
-    for due, got in zip(sums, found):  # the promise is of a row's bits: these sums may be in another order
+    for due, got in zip(sums, found):  # only a row's bits are promised; these sums may be in another order
         most = 2.0**-20 * shape[0] * shape[1] + np.spacing(abs(due)).astype("f8")
         assert got.dtype == narrow and (abs(got.astype("f8") - due.astype("f8")) <= most).all()
 
 
 @DTYPES
 def test_packed_heads(dtype):
-    """q and k of one tensor, in place, as a model's q_norm and k_norm."""
+    """Normalizes q and k of one tensor in place, as a model's q_norm and k_norm do."""
     heads, others, c = 4, 2, 64
     qkv = np.random.default_rng(1).normal(size=(2, 5, (heads + 2 * others) * c)).astype(dtype)
     parts = qkv.reshape(2, 5, -1, c)

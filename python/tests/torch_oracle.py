@@ -1,4 +1,4 @@
-"""What the tests of normlab.torch share: how far results may be apart. Skips a test's file without torch."""
+"""Shared by the tests of normlab.torch: how far results may differ. Without torch a test's file is skipped."""
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -24,7 +24,7 @@ def qwen3_rms_norm(x, weight, eps):
 
 
 def same_rounding(got, want, exact):
-    """Equal bits, but where the exact value is within float32's own error of a boundary of bfloat16's rounding."""
+    """Asserts equal bits, except if the exact value is within float32's error of a boundary of bfloat16's rounding."""
     near = (exact * (1 - 2.0**-21)).float().bfloat16() != (exact * (1 + 2.0**-21)).float().bfloat16()
     assert got.dtype == want.dtype and near.float().mean() < 1e-3
     assert torch.equal(got[~near], want[~near])
