@@ -1,4 +1,4 @@
-/* The tests in use, as their sources have them: docs/other-tests.md names file, line and commit.
+/* Acceptance tests of other projects, as in their sources. docs/other-tests.md names file, line and commit.
  * SPDX-License-Identifier: MIT */
 #include "acceptance.h"
 #include "base/random.h"
@@ -23,7 +23,7 @@
 #define FRESH .gain = {'c', 1, 0}, .beta = {'c', 0, 0}
 #define NORMAL \
     { 'n', 0, 1 }
-/* Tests on N(0, 1), in all types, of all outputs, with all arguments that the kernel takes. */
+/* Tests that use N(0, 1), all types, all outputs, and all arguments that the kernel takes. */
 #define ANY_KERNEL                                                                   \
     .types = F32 | F16 | BF16, .x = NORMAL, .residual = NORMAL, .dy = NORMAL, FRESH, \
     .cases = {"64x1024"}, .compares = ALL_OUTPUTS, .own_options = true

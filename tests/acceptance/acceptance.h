@@ -1,22 +1,22 @@
-/* Known-wrong kernels through the acceptance tests of other projects: docs/other-tests.md.
+/* Runs known-wrong kernels through the acceptance tests of other projects (docs/other-tests.md).
  * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "judge/mechanism.h"
 #include "mutants.h"
 
-/* How an argument is filled: 'n': a + b * N(0, 1); 'u': uniform from a to b; 'c': a; or as oneDNN's
- * benchdnn does: 'p': pairs about the row's mean, 1/4 to 16; 'm': that mean plus and minus 1 in
- * turn; '2': +-2^-4 to +-2^2; 'g', 's': its scale and shift. 0: as data `normal`. */
+/* How an argument is filled. 'n': a + b * N(0, 1); 'u': uniform from a to b; 'c': a. As in oneDNN's benchdnn:
+ * 'p': pairs about the row's mean, 1/4 to 16; 'm': the row's mean plus 1 and minus 1 in turn; '2': +-2^-4 to
+ * +-2^2; 'g', 's': benchdnn's scale and shift. 0: as data `normal`. */
 typedef struct fill {
     char how;
     double a, b;
 } fill;
 
-/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: no |got - want| >
- * atol + rtol |want| where want is finite, which a NaN passes. SQUARES: the sum of squared errors
- * is at most rtol times the sum of squares. NORM: CLOSE in forward (also if beta makes want small
- * by cancellation); SQUARES with rtol^2 in backward. */
+/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: no |got - want| > atol + rtol
+ * |want| if want is finite, which a NaN passes. SQUARES: the sum of squared errors is at most rtol times the
+ * sum of squares. NORM: CLOSE in forward (also if beta makes want small by cancellation); SQUARES with rtol^2
+ * in backward. */
 typedef enum rule { CLOSE, FINITE, SQUARES, NORM } rule;
 
 typedef struct tolerance {
@@ -28,21 +28,21 @@ enum { ACCEPTANCES = 12, ACCEPTANCE_CASES = 4, BACKWARD = 1 };
 typedef struct acceptance {
     const char *name;
     rule rule;
-    unsigned types;                      /* NL_BIT() of each that it runs */
-    tolerance within[2][NL_DTYPES];      /* of y and the statistics, of the gradients */
-    fill x, residual, gain, beta, dy;    /* gain: also of 1 + w */
-    const char *cases[ACCEPTANCE_CASES]; /* rows x features of the row norms, and options */
-    unsigned compares;                   /* NL_BIT() of each output */
+    unsigned types;                      /* NL_BIT() of each tested type */
+    tolerance within[2][NL_DTYPES];      /* [0]: y and statistics, [1]: gradients */
+    fill x, residual, gain, beta, dy;    /* gain: also for 1 + w */
+    const char *cases[ACCEPTANCE_CASES]; /* rows x features, and options */
+    unsigned compares;                   /* NL_BIT() of each compared output */
     int more_seeds;
     bool own_options; /* adds the options of the kernel's own case */
-    bool jacobian;    /* dy is 1 in each place in turn */
+    bool jacobian;    /* in each call dy is 1 in one place */
 } acceptance;
 
 extern const acceptance acceptances[ACCEPTANCES];
 
-/* Does the rule accept the numbers of one output? beta: NULL; for y, the beta in it. */
+/* Does the rule accept the numbers of one output? beta: for y, the beta that it contains; else NULL. */
 bool acceptance_meets(const acceptance *t, const nl_problem *p, const float *beta,
                       const double *got, const double *want, size_t count);
 
-/* The inputs of a case as the test fills them; `turn` seeds them. */
+/* Fills the inputs of a case as the test does; `turn` is the seed. */
 void acceptance_fill(const acceptance *t, const nl_case *c, nl_data *data, int turn);

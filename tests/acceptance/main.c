@@ -1,6 +1,6 @@
-/* normlab_other_tests OUT.csv [FILE.c CASES]...: every suspect with its fate in each test. FILE: a
- * wrong kernel of a lab; CASES: those of its assignment. scripts/other_tests.py runs it, with
- * OMP_MAX_ACTIVE_LEVELS=0, so that the threads' shares run in order and a race has one result.
+/* normlab_other_tests OUT.csv [FILE.c CASES]...: writes every suspect with its fate in each test. FILE: a wrong
+ * kernel of a lab; CASES: the cases of its assignment. scripts/other_tests.py sets OMP_MAX_ACTIVE_LEVELS=0, so
+ * that the threads' shares run in order and a data race has one result.
  * SPDX-License-Identifier: MIT */
 #include "suspects.h"
 #include "base/csv.h"
@@ -28,7 +28,7 @@ static void own_options(const acceptance *t, const suspect *k, char *text, size_
     }
 }
 
-/* The case of a test for a suspect; false: the test has no case of the suspect's layer. */
+/* Makes the case of a test for a suspect. False: the test has no case of the suspect's layer. */
 static bool case_text(const acceptance *t, const char *of, const suspect *k, nl_dtype type,
                       char text[CASE_TEXT]) {
     const nl_problem *p = &k->own.problem;
@@ -51,7 +51,7 @@ static bool case_text(const acceptance *t, const char *of, const suspect *k, nl_
     return true;
 }
 
-/* All calls of a test, for suspects of one layer, pass and set of options. */
+/* All calls of a test for the suspects of one layer, one pass and one set of options. */
 typedef struct plan {
     stage at[STAGES];
     size_t count;
@@ -135,7 +135,7 @@ int main(int argc, char **argv) {
     suspects all = {0};
     FILE *out = argc > 1 ? fopen(argv[1], "w") : NULL;
     if (!out || !machine_write_beside(argv[1], false))
-        return fprintf(stderr, "normlab_other_tests: it needs a file that it can write\n"), 2;
+        return fprintf(stderr, "normlab_other_tests: OUT.csv cannot be written\n"), 2;
     if (!suspects_add_mutants(&all) || !suspects_add_labs(&all, argv + 2, argc - 2) ||
         !suspects_add_museum(&all) || !suspects_add_formulas(&all) || !suspects_add_right(&all))
         return 1;

@@ -1,6 +1,6 @@
-/* harness/verify/shrink.c without its limit of time: the smallest case that it finds here must not
- * depend on what else the machine does. SPDX-License-Identifier: MIT */
-#include "base/clock.h" /* first: its declaration is no call */
+/* harness/verify/shrink.c without its limit of time: the smallest case found here must not depend on the
+ * machine's load. SPDX-License-Identifier: MIT */
+#include "base/clock.h" /* before the macro, which would change its declaration */
 
 #define clock_ns() 0.0
 #include "verify/shrink.c"

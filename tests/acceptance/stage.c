@@ -56,7 +56,7 @@ static bool make_formulas(stage *g) {
 }
 
 bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool formulas) {
-    static nl_impl plain; /* bounds are those of one lane and two passes */
+    static nl_impl plain; /* its bounds: one lane, two passes */
     char error[700];
     *g = (stage){0};
     plain = mutant_kernel(NL_TWO_PASS, (wrong){0});

@@ -27,7 +27,7 @@ static bool parse(suspect *k, const char *text) {
            (fprintf(stderr, "%s: %s\n", text, error), false);
 }
 
-/* Verifies on the suspect's own case, and if it fails there takes the smallest that does. */
+/* Verifies the suspect on its own case. If it fails, the smallest failing case becomes its own case. */
 static outcome try_own(suspect *k) {
     nl_data data;
     answer want;
@@ -54,8 +54,8 @@ bool suspects_add_mutants(suspects *all) {
     return true;
 }
 
-/* Finds the first of these cases that the kernel fails, and makes it smaller. False: its numbers
- * are right, and it is wrong otherwise, as in speed. */
+/* Finds the first of these cases that the kernel fails, and makes the case smaller. False: the kernel's numbers
+ * are right, and its fault is another, such as its speed. */
 static bool find_case(suspect *k, const case_list *cases) {
     for (size_t i = 0; i < cases->count; i++) {
         k->own = cases->items[i];
@@ -64,7 +64,7 @@ static bool find_case(suspect *k, const case_list *cases) {
     return false;
 }
 
-/* The kernel of a library, which stays open; NULL: it has none. */
+/* The kernel of a library, which stays open. NULL: the library has no kernel. */
 static const nl_impl *open_kernel(const char *library) {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     const nl_impl *(*kernel)(size_t) = NULL;
@@ -74,8 +74,8 @@ static const nl_impl *open_kernel(const char *library) {
     return kernel ? kernel(0) : NULL;
 }
 
-/* Compiles the file, and adds its kernel if that fails one of the cases, which spaces separate.
- * Compiles for one width of vectors, since the smallest case depends on the width. */
+/* Compiles the file, and adds its kernel if the kernel fails one of the cases, which spaces separate. Compiles
+ * for one width of vectors, because the smallest case depends on the width. */
 static bool add_lab(suspects *all, const char *file, char *spellings) {
     case_list cases = {0};
     char error[700] = "it has no kernel";
@@ -100,14 +100,14 @@ bool suspects_add_labs(suspects *all, char **pairs, int count) {
     return true;
 }
 
-/* Is y NaN, or off by half of its terms? */
+/* Is the largest error NaN, or more than half of the terms? */
 static bool is_far(const verdict *v, const nl_case *c) {
     const double unit = (double)ref_unit(c->problem.dtype);
     return v->outcome == OUTCOME_DEMO && !(v->error_u * unit <= 0.5);
 }
 
-/* Rungs in plain C that repeat a report, each with its smallest exhibit. Leaves out data of 1e30,
- * whose squares leave the range of float in every method but one. */
+/* Adds rungs in plain C that repeat a bug report, each with its smallest exhibit. Leaves out data of 1e30,
+ * whose squares overflow float in every method but one. */
 bool suspects_add_museum(suspects *all) {
     case_list exhibits = {0};
     char spelling[CASE_TEXT];
@@ -146,7 +146,7 @@ bool suspects_add_museum(suspects *all) {
     return ok;
 }
 
-/* The smallest of these shapes on which the formula is beyond the bound. */
+/* Finds the smallest of these shapes on which the formula is beyond the bound. */
 static bool formula_is_wrong(suspect *k, nl_op op, nl_pass pass) {
     static const char *const types[] = {"f32", "bf16"}, *const shapes[] = {"1x1", "1x2", "2x1",
                                                                            "1x3", "2x2", "3x2",
@@ -165,7 +165,7 @@ static bool formula_is_wrong(suspect *k, nl_op op, nl_pass pass) {
     return false;
 }
 
-/* Adds the formulas of one layer and pass. Leaves out mistakes with a number, since the number
+/* Adds the formulas of one layer and pass. Leaves out mistakes that contain a number, because the number
  * depends on the case. */
 static bool add_formulas(suspects *all, nl_op op, nl_pass pass) {
     static const char *const types[] = {"f32", "bf16"};
@@ -200,7 +200,7 @@ bool suspects_add_formulas(suspects *all) {
            add_formulas(all, NL_BATCHNORM, NL_BACKWARD);
 }
 
-/* Is it in the museum's group? */
+/* Is this implementation in the museum's group? */
 static bool is_exhibited(const suspects *all, const nl_impl *impl) {
     for (size_t i = 0; i < all->count; i++)
         if (*all->at[i].group == 'm' && !all->at[i].mutated &&
@@ -209,7 +209,7 @@ static bool is_exhibited(const suspects *all, const nl_impl *impl) {
     return false;
 }
 
-/* Takes rungs in plain C, so that their number is the same on every machine. */
+/* Adds only rungs in plain C, so that the number of suspects is the same on every machine. */
 bool suspects_add_right(suspects *all) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);

@@ -6,18 +6,18 @@
 
 typedef enum fate { UNSEEN, PASSES, CAUGHT } fate;
 
-/* own: the smallest known case that tells it from a right kernel; of a right one, any case. */
+/* own: the smallest known case that distinguishes the suspect from a right kernel; for a right kernel, any case. */
 typedef struct suspect {
     const char *group; /* "mutant", "lab", "museum", "formula", "right" */
     char name[96];
     nl_case own;
     nl_impl impl;
-    bool mutated; /* impl is made of w, before each test */
+    bool mutated; /* impl is made from w before each test */
     wrong w;
-    char formula[32]; /* its mistake; impl is not called */
-    const char *when; /* NULL, or a further requirement of its own case */
+    char formula[32]; /* name of the mistake; impl is not called */
+    const char *when; /* NULL, or another condition of the failure */
     fate fates[ACCEPTANCES];
-    int examined; /* by this many tests */
+    int examined; /* number of tests that ran it */
 } suspect;
 
 typedef struct suspects {
@@ -25,7 +25,7 @@ typedef struct suspects {
     size_t count;
 } suspects;
 
-/* Each adds its group; pairs: a kernel's file, and cases to find one that it fails. False: after a
+/* Each adds one group. pairs: a kernel's file, and cases of which it should fail one. False: after a
  * message. */
 bool suspects_add_mutants(suspects *all);
 bool suspects_add_labs(suspects *all, char **pairs, int count);
@@ -33,28 +33,27 @@ bool suspects_add_museum(suspects *all);
 bool suspects_add_formulas(suspects *all);
 bool suspects_add_right(suspects *all);
 
-/* A case with its answer, in plain memory: accesses a few bytes beside a buffer do no harm. */
+/* A case with its answer, in plain memory. Accesses a few bytes beside a buffer do no harm. */
 typedef struct stage {
     nl_case c;
     nl_data data;
     answer want;
     instance in;
-    char *memory[NL_ARGS]; /* of its buffers */
+    char *memory[NL_ARGS]; /* memory of the buffers */
     expectations d;
     double *rounded[NL_ARGS], *got; /* rounded: outputs of a right kernel, in their types */
-    subject s;                      /* for formulas, which are evaluated in w */
+    subject s;                      /* for formulas, which w evaluates */
     workspace w;
     mistake *mistakes;
     size_t mistakes_count;
-    bool crashed; /* in the last call */
+    bool crashed; /* during the last call */
 } stage;
 
-/* t fills the inputs; t NULL: data of the case's own kind. */
+/* t fills the inputs; if t is NULL, the inputs are the case's own data. */
 bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool formulas);
 void stage_free(stage *g);
 
-/* Calls the suspect; `stage_got` then reads an output. False: the stage is not one that it
- * computes. */
+/* Calls the suspect; `stage_got` then reads an output. False: the suspect does not take the stage's case. */
 bool stage_run(stage *g, const suspect *k);
 const double *stage_got(stage *g, const suspect *k, nl_arg output);
 

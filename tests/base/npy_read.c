@@ -1,4 +1,4 @@
-/* The .npy reader on good files and on all kinds of broken ones.
+/* Tests the .npy reader with good files and with all kinds of broken files.
  * SPDX-License-Identifier: MIT */
 #include "base/npy.h"
 #include "folder.h"
@@ -13,7 +13,7 @@ const char *__asan_default_options(void) {
 
 TestSuite(npy_read, .init = enter_npy, .fini = leave_folder);
 
-/* The bytes of a file: version, the given dict, a newline, then `data` bytes 0, 1, 2... */
+/* Makes the bytes of a file: version, the given dict, a newline, then `data` bytes 0, 1, 2... */
 static size_t compose(unsigned char *out, int version, const char *dict, size_t data) {
     size_t length = strlen(dict) + 1, at = 8;
     memcpy(out, "\x93NUMPY", 6);
@@ -58,7 +58,7 @@ Test(npy_read, what_else_is_read) {
     }
 }
 
-/* The message names the file and contains `says`, and the array is empty. */
+/* Asserts that the message names the file and contains `says`, and that the array is empty. */
 static void expect_refusal(const char *what, const char *says) {
     char error[512] = "";
     npy a;

@@ -1,4 +1,4 @@
-/* The .npy writer: files can be read back, and a file is complete or absent.
+/* Tests the .npy writer: files can be read back, and a file is complete or absent.
  * SPDX-License-Identifier: MIT */
 #include "base/npy.h"
 #include "folder.h"
@@ -124,7 +124,7 @@ Test(npy_write, several_and_links) {
         const char *paths[] = {i ? missing : path, i ? path : missing};
         cr_assert(!npy_write_all(paths, both, 2, error, sizeof error), "written without a folder");
         cr_assert(strstr(error, missing) == error, "the message names another file: %s", error);
-        cr_assert(entries(false) == 0, "one of two was written, the %s", i ? "second" : "first");
+        cr_assert(entries(false) == 0, "only the %s file was written", i ? "second" : "first");
     }
     spill(path, "old", 3);
     struct stat st;

@@ -1,4 +1,4 @@
-/* The statistics, against numbers worked by hand and simulated noise.
+/* Compares the statistics with numbers worked by hand and with simulated noise.
  * SPDX-License-Identifier: MIT */
 #include "base/random.h"
 #include "base/stats.h"
@@ -7,7 +7,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* Ranks of the sign test's interval from printed tables, at 95 and 99 %. */
+/* Ranks of the sign test's interval at 95 and 99 %, from printed tables. */
 Test(stats, ranks) {
     static const struct {
         size_t n;
@@ -50,7 +50,7 @@ Test(stats, verdicts) {
         {{0.10, 0.08, 0.12}, 0.01, 0.02, SLOWER},
         {{0.001, -0.01, 0.012}, 0.01, 0.02, SAME},
         {{0.010, 0.005, 0.015}, 0.001, 0.02, SAME},       /* differs by less than the margin */
-        {{0.001, -0.03, 0.03}, 0.01, 0.02, NOT_RESOLVED}, /* too wide for either */
+        {{0.001, -0.03, 0.03}, 0.01, 0.02, NOT_RESOLVED}, /* too wide for a verdict */
         {{-0.10, -0.12, -0.08},
          0.09,
          0.02,
@@ -68,7 +68,7 @@ Test(stats, verdicts) {
     }
 }
 
-/* 9 tenths of the limit's time: impossible, unless noise explains it. */
+/* Nine tenths of the limit's time is impossible, unless noise explains it. */
 Test(stats, impossible) {
     estimate faster = {log(0.9), log(0.89), log(0.91)};
     cr_expect(stats_impossible(faster, 0.01, 0.02));
@@ -78,14 +78,14 @@ Test(stats, impossible) {
     cr_expect(!stats_impossible(faster, INFINITY, 0.02) && !stats_impossible(faster, NAN, 0));
 }
 
-/* Half-width 0.04 and band 0.02 around 0.03: both must halve, so four times the rounds. */
+/* Half-width 0.04 and band 0.02 around 0.03 must both halve, which needs four times the rounds. */
 Test(stats, rounds_to_go) {
     estimate wide = {0.03, -0.01, 0.07}, clear = {0.5, 0.4, 0.6};
     cr_expect(stats_rounds_to_go(wide, 0.02, 0.001, 10) == 30);
     cr_expect(stats_rounds_to_go(clear, 0.02, 0.001, 10) == 0);
 }
 
-/* How often does the interval hold the true median of noise that is skewed as in timings? */
+/* The share of intervals that hold the true median, for noise skewed as in timings. */
 static double simulate(size_t n, double confidence, bool ratio) {
     enum { TRIALS = 20000 };
     double *v = malloc(n * sizeof *v);
@@ -120,8 +120,7 @@ Test(stats, coverage, .timeout = 60) {
             }
 }
 
-/* The noise of passes: a tail on one side, and a slow state now and then. Many passes find its
- * median. */
+/* The noise of passes has a tail on one side, and sometimes a slow state. Many passes find its median. */
 static double pass_noise(uint64_t stream, uint64_t i) {
     return -0.01 * log(random_uniform(stream, 3 * i)) + 0.005 * random_normal(stream, 3 * i + 1) +
            (random_uniform(stream, 3 * i + 2) < 0.15 ? 0.05 : 0);
@@ -145,7 +144,7 @@ Test(stats, difference_by_hand) {
               fabs(e.low + e.high - 8) < 1e-9);
 }
 
-/* Compares passes of one program with as many other passes of it: about 1 % may be called
+/* Compares passes of one program with as many other passes of the same program. About 1 % may be called
  * different. */
 Test(stats, coverage_of_differences) {
     enum { POOLS = 20000, MOST = 9 };
@@ -161,7 +160,7 @@ Test(stats, coverage_of_differences) {
     }
 }
 
-/* Three passes on each side tell 3 %, if passes differ by half a per cent. */
+/* Three passes on each side show a difference of 3 %, if passes differ by half a per cent. */
 Test(stats, small_differences_are_found) {
     enum { POOLS = 20000 };
     size_t found = 0;

@@ -1,4 +1,4 @@
-/* The spelling of a case: the meaning of every part, and the bytes that the case moves, worked by hand.
+/* Tests the spelling of a case: the meaning of every part, and the bytes that the case moves, worked by hand.
  * SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "cases/data.h"
@@ -8,7 +8,7 @@
 
 static char error[700];
 
-/* A case in words: the problem, the data, then everything that is not the default. */
+/* Describes a case: the problem, the data, then every setting that is not the default. */
 static const char *describe(const nl_case *c) {
     static const char *const caches[] = {"", " rotating", " cold"};
     static char text[700];
@@ -36,7 +36,7 @@ static const char *describe(const nl_case *c) {
     return text;
 }
 
-/* The case keeps its text; `options` is where the part behind the data begins. */
+/* The case keeps its text; `options` is the place of the first part after the data. */
 static void expect(const char *text, const char *meaning) {
     nl_case c;
     if (!case_parse(text, &c, error, sizeof error)) cr_assert_fail("%s", error);
@@ -64,7 +64,7 @@ Test(cases, parts) {
            "qwen2_rmsnorm forward f16 18446744073709551615 7 1 offset:-1e3");
 }
 
-/* The parts behind the shape. A file name ends at the first ".npy" that ends a part. */
+/* The parts after the shape. A file name ends at the first ".npy" that ends a part. */
 Test(cases, options_and_paths) {
     char good[] =
         "uniform/residual uniform residual;exact/in-place exact over-x;"
@@ -110,7 +110,7 @@ Test(cases, arguments_of_a_pass) {
            "batchnorm inference f32 2 3 1 nan over-x no-gamma no-beta");
 }
 
-/* Shape `file` takes the shape of the data, which must have a last axis to normalize over. */
+/* The shape `file` is the shape of the data, which must have an axis to normalize. */
 Test(cases, shape_of_a_file) {
     static const struct {
         size_t rank, shape[3];
@@ -134,7 +134,7 @@ Test(cases, shape_of_a_file) {
     leave_folder();
 }
 
-/* x, residual, dy, y, residual_out, dx are tensors; the rest are vectors of c or n floats. */
+/* x, residual, dy, y, residual_out and dx are tensors; other arguments are vectors of c or n floats. */
 Test(cases, bytes) {
     static const struct {
         const char *text;

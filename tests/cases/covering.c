@@ -1,6 +1,6 @@
-/* A covering array by brute force: of small tables with random classes that never meet, every row is
- * tried. Any three classes that some possible row has meet in a row of the array, and every row of
- * it is possible. SPDX-License-Identifier: MIT */
+/* Tests covering arrays by brute force, for small tables in which random classes never meet. Every possible row
+ * is tried. Three classes that meet in a possible row must meet in a row of the array, and every row of the
+ * array must be possible. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "base/random.h"
 
@@ -32,7 +32,7 @@ static bool take(void *context, const size_t *row) {
     return true;
 }
 
-/* Counts, by trying every row, the triples of classes in possible rows that the array lacks. */
+/* Tries every row, and counts the triples of classes in possible rows that the array lacks. */
 static size_t missing(size_t *possible_rows) {
     size_t row[FEW], count = 0;
     memcpy(row, table.first, sizeof row);
@@ -58,7 +58,7 @@ Test(covering, any_three_that_can_meet_do) {
         }
         table.first[FEW] = all;
         for (size_t a = 0; a < all; a++) {
-            /* the first class of a dimension meets all, so that there are rows */
+            /* the first class of a dimension meets all classes, so that rows exist */
             const bool free = a == table.first[0] || a == table.first[1] || a == table.first[2] ||
                               a == table.first[3] || a == table.first[4];
             table.factor[a] = free ? 1 : 1 + (size_t)(random_uniform(seed, next++) * 5);
@@ -76,7 +76,7 @@ Test(covering, any_three_that_can_meet_do) {
     }
 }
 
-/* The cases of a list that have all of these in their spelling. */
+/* The number of cases in a list whose spelling has all three parts. */
 static size_t have(const case_list *list, const char *const part[3]) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {
@@ -87,7 +87,7 @@ static size_t have(const case_list *list, const char *const part[3]) {
     return count;
 }
 
-/* The conditions of the table hold: classes meet in some row if and only if they may. */
+/* The conditions of the table hold: classes meet in some row if and only if the table allows it. */
 Test(covering, conditions_of_the_table) {
     static const char *const together[][3] = {
         {"layernorm/forward", "/no-beta", "/in-place=residual"},

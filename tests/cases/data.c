@@ -1,5 +1,5 @@
-/* The generator: the words of Philox, the contents of every kind of data, and the same bytes for
- * every machine, call and number of threads. SPDX-License-Identifier: MIT */
+/* Tests the generator: the words of Philox, the contents of every kind of data, and the same bytes for every
+ * machine, call and number of threads. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "trial.h"
 
@@ -79,7 +79,7 @@ Test(data, distributions) {
     }
 }
 
-/* FNV-1a over the bits of all inputs but the statistics, which come later. */
+/* FNV-1a over the bits of all inputs except the statistics, which are filled later. */
 static uint64_t hash(const trial *m) {
     uint64_t h = 0xcbf29ce484222325;
     bool backward = m->c.problem.pass == NL_BACKWARD;
@@ -122,8 +122,8 @@ Test(data, same_bytes_everywhere) {
         }
 }
 
-/* The mean, and the mean square and size around it, of 65536 numbers lie within five standard
- * errors. Gamma and the like are not constant and mean(dy) is not 0, so that mistakes show. */
+/* For 65536 numbers, the mean and the mean square and size of deviations lie within five standard errors.
+ * Parameters are not constant and mean(dy) is not 0, so that mistakes show. */
 Test(data, moments) {
     static const struct {
         const char *text;
@@ -161,8 +161,8 @@ Test(data, moments) {
     }
 }
 
-/* Float sums of x and x^2 are exact forwards, backwards and shuffled; so are the mean and, except
- * in odd groups, the variance. */
+/* Float sums of x and x^2 are exact forwards, backwards and shuffled. The mean is exact too, and the variance
+ * except in odd groups. */
 static void check_exact(const trial *m, size_t g) {
     const size_t size = group_size(&m->c.problem), prime = 2654435761;
     double sum = 0, squares = 0;
@@ -174,7 +174,7 @@ static void check_exact(const trial *m, size_t g) {
     }
     float mean = sums[0] / (float)size, var = square_sums[0] / (float)size - mean * mean;
     double exact_var = squares / (double)size - (double)mean * (double)mean;
-    const bool centred = nl_layers[m->c.problem.op].centred; /* else odd groups round it */
+    const bool centred = nl_layers[m->c.problem.op].centred; /* else it is rounded in odd groups */
     bool right = (size % 2 && !centred) || (double)mean * (double)size == sum;
     right = right && (size % 2 || (double)var == exact_var);
     for (int k = 0; k < 3; k++) right = right && sums[k] == sum && square_sums[k] == squares;
@@ -206,7 +206,7 @@ Test(data, exact) {
     cases_free(&list);
 }
 
-/* NaN, infinite, zero, subnormal, large, or none of these. */
+/* A letter for the kind of value: NaN, infinite, zero, subnormal, large, or another. */
 static char letter(float v) {
     float size = fabsf(v);
     if (isinf(v)) return v > 0 ? '+' : '-';
@@ -219,7 +219,7 @@ Test(data, special_kinds) {
     static const struct {
         const char *kind;
         char letter;
-        size_t count[4]; /* in groups 0 to 3, repeated */
+        size_t count[4]; /* in groups 0 to 3, then again */
     } kinds[] = {
         {"zeros", '0', {65, 65, 65, 65}}, {"constant", 'c', {65, 65, 65, 65}},
         {"nan", 'n', {1, 0, 1, 1}},       {"nan", '+', {0, 0, 0, 0}},
@@ -244,7 +244,7 @@ Test(data, special_kinds) {
     }
 }
 
-/* A few features are 50 times larger, the same in every row. */
+/* A few features are 50 times larger, and are the same features in every row. */
 Test(data, outliers) {
     trial m = make("layernorm/forward/f32/400x640/outliers");
     size_t large = 0;
@@ -266,8 +266,8 @@ static size_t between(const trial *m, float from, float to) {
     return found;
 }
 
-/* Counts the third row's values in an interval: exactly N, or about as many as the distribution
- * gives. */
+/* Counts the third row's values in an interval: exactly N for some kinds, else about as many as the
+ * distribution gives. */
 Test(data, shapes) {
     static const struct {
         const char *kind;
@@ -300,7 +300,7 @@ Test(data, shapes) {
     }
     trial a = make("layernorm/forward/f32/3x1000/first:7"),
           b = make("layernorm/forward/f32/3x1000/last:7");
-    trial c = make("batchnorm/forward/f32/10x3x100/middle:7"); /* of a channel: sample 5, place 0 */
+    trial c = make("batchnorm/forward/f32/10x3x100/middle:7"); /* sample 5, place 0 */
     cr_assert(x(&a, 1, 0) == 7 && x(&b, 1, 999) == 7 && x(&c, 1, 500) == 7);
     data_free(&a.data), data_free(&b.data), data_free(&c.data);
 }

@@ -1,4 +1,5 @@
-/* Lists of cases: the expansion of braces, files, and those of experiments/. SPDX-License-Identifier: MIT */
+/* Tests lists of cases: the expansion of braces, files of cases, and the files of experiments/.
+ * SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "folder.h"
 #include "support.h"
@@ -50,7 +51,7 @@ Test(case_lists, repeated) {
     cases_free(&list);
 }
 
-/* Adding cases takes linear time: comparing each with all before it would take minutes here. */
+/* Adding cases takes linear time. Comparing each case with all earlier cases would take minutes here. */
 Test(case_lists, long_lists, .timeout = 60) {
     case_list list = {0};
     add(&list, "rmsnorm/forward/f32/{1..300}x{1..1000}/nan");
@@ -63,7 +64,7 @@ Test(case_lists, long_lists, .timeout = 60) {
     cases_free(&list);
 }
 
-/* Repeated cases take time too, so they count: this list of 2^40 copies ends. */
+/* Repeated cases count towards the limit, because they take time too: this list of 2^40 copies ends. */
 Test(case_lists, endless) {
     char text[300] = "rmsnorm/forward/f32/1x1/nan";
     case_list list = {.tried = CASES_MAX - 100};
@@ -74,7 +75,7 @@ Test(case_lists, endless) {
     cases_free(&list);
 }
 
-/* One case a line; an error has the line's number. */
+/* A file has one case a line; an error message has the line's number. */
 Test(case_lists, files) {
     static const struct {
         const char *text, *says;
@@ -112,7 +113,7 @@ static bool is_study(const char *path) {
     return found;
 }
 
-/* Every experiment has cases, which some implementation accepts, except a study, which has none. */
+/* A study has no cases. Every other experiment has cases, and some implementation accepts them. */
 Test(case_lists, experiments) {
     glob_t files;
     cr_assert(!chdir(NL_SOURCE_DIR) && !glob("experiments/*.txt", 0, NULL, &files), "no files");

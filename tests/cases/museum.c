@@ -1,4 +1,4 @@
-/* The museum: its data are those of the reports, and nl_best() is right on all of them. SPDX-License-Identifier: MIT */
+/* The museum has the data of the bug reports, and nl_best() is right on all exhibits. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "cases/museum.h"
 #include "trial.h"
@@ -8,7 +8,7 @@
 
 static char error[800];
 
-/* Each case of the museum in turn. False: there are no more. */
+/* Makes the next case of the museum. False: there are no more cases. */
 static bool next(trial *t, size_t *i) {
     static case_list list;
     if (*i)
@@ -32,7 +32,7 @@ static double value(const trial *t, size_t g, size_t e) {
     return nl_load(p->dtype, t->data.input[NL_X], element(p, g, e));
 }
 
-/* x in the reports: mean (within `by`) and sigma of every row or channel; first values of a row. */
+/* Facts about x in the reports: mean (within `by`) and sigma of every row or channel, and first values of a row. */
 static const struct fact {
     const char *name;
     double mean, by, sigma_low, sigma_high;
@@ -113,7 +113,7 @@ Test(museum, the_values_are_the_same_everywhere) {
               (unsigned long long)hash);
 }
 
-/* All layers normalize the same groups: a row of one is a channel of the other. */
+/* All layers normalize the same groups: a row of a row norm is a channel of BatchNorm. */
 Test(museum, rows_are_channels) {
     size_t compared = 0;
     for (size_t i = 0; i < museum_count(); i++) {

@@ -1,4 +1,4 @@
-/* Cases that are refused, with the part that the message names. SPDX-License-Identifier: MIT */
+/* Tests that bad cases are refused, and that the message names the wrong part. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "support.h"
 
@@ -83,8 +83,8 @@ Test(refused_cases, message) {
     cases_free(&list);
 }
 
-/* A drawn problem is refused where the library refuses it, and nowhere else. Without arguments the
- * library says which is missing only after it has accepted the problem. */
+/* A random problem is refused if and only if the library refuses it. In a call without arguments, the library
+ * reports a missing argument only after it has accepted the problem. */
 Test(refused_cases, as_the_library_does) {
     static const float eps[] = {-1, 0, 1e-5f}, momenta[] = {-1, 0, 0.5f, 2};
     size_t refused = 0;

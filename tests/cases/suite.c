@@ -31,8 +31,8 @@ static size_t size_of(const nl_problem *p, nl_axis axis) {
     }
 }
 
-/* Are there cases of this layer, pass and type just below the size, at it and just above? Groups
- * and pieces grow in steps of a run or a row. */
+/* Are there cases of this layer, pass and type just below the size, at the size and just above it? Groups and
+ * pieces grow in steps of a run or a row. */
 static bool around(const nl_problem *like, nl_threshold t, int threads) {
     const size_t step = t.axis >= NL_OF_GROUP ? 64 + t.size / 128 : 1;
     bool below = t.size == 1, at = false, above = false;
@@ -76,7 +76,7 @@ Test(suite, models_have_options) {
     }
 }
 
-/* With any seed, each size is large in some case with options. */
+/* With any seed, each of n, c and s is large in some case with each option. */
 Test(suite, large_cases_have_options) {
     static const char *const options[] = {"in-place", "no-gamma", "threads=", "eps=", "skew-x="};
     enum { OPTIONS = sizeof options / sizeof *options };
@@ -102,7 +102,7 @@ Test(suite, large_cases_have_options) {
     }
 }
 
-/* Number k of all layers, passes and types. */
+/* The k-th combination of layer, pass and type. */
 static nl_problem problem_of(int k) {
     return (nl_problem){.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
                         .pass = (nl_pass)(k / NL_DTYPES % NL_PASSES),
@@ -140,8 +140,8 @@ Test(suite, has_the_sizes_to_fork_from) {
     }
 }
 
-/* In some case of each layer, pass and type, each argument that may be NULL is NULL, and each input
- * that may be overwritten is the only one that is. */
+/* For each layer, pass and type: each argument that may be NULL is NULL in some case, and each input that may
+ * be overwritten is the only overwritten input in some case. */
 Test(suite, leaves_out_and_overwrites_every_argument) {
     static struct seen { unsigned absent, overwritten; } seen[NL_OPS][NL_PASSES][NL_DTYPES];
     for (size_t i = 0; i < cases.count; i++) {
@@ -168,7 +168,7 @@ Test(suite, leaves_out_and_overwrites_every_argument) {
     }
 }
 
-/* The values that a kernel may treat otherwise than the rest. */
+/* Values that a kernel may treat differently from other values. */
 enum { IS_NAN, PLUS_INF, MINUS_INF, ZERO, MINUS_ZERO, NEGATIVE, POSITIVE, SMALL, LARGE, VALUES };
 static const char *const values[] = {"NaN",      "+inf",     "-inf",      "0",   "-0",
                                      "negative", "positive", "subnormal", "huge"};
@@ -198,8 +198,8 @@ static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
 
 static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
 
-/* Finds an input and a value that this input had in no case of this layer and type so far; false:
- * there is none. */
+/* Finds an input and a value that no case of this layer and type has had in this input so far. False: there is
+ * none. */
 static bool missing(const nl_problem *p, nl_arg *a, int *value) {
     for (*a = 0; *a < NL_ARGS; ++*a)
         for (*value = 0; *value < VALUES; ++*value)

@@ -1,4 +1,4 @@
-/* What failing cases have in common: planted conditions are found, chance is not.
+/* Tests what failing cases have in common: planted conditions are found, chance is not.
  * SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "support.h"

@@ -1,11 +1,10 @@
-/* The answers to claims, and their sentences. SPDX-License-Identifier: MIT */
+/* Tests the answers to claims and the sentences that give them. SPDX-License-Identifier: MIT */
 #include "claims/claim.h"
 #include "support.h"
 
 #include <stdio.h>
 
-/* A claim about a quantity whose settings get these intervals, a NaN for one that was not
- * measured. */
+/* A claim about a quantity; its settings get these intervals. A NaN means that a setting was not measured. */
 static claim *claim_with(const char *quantity, predicate expected, double margin, size_t count,
                          const estimate *found) {
     static const char *const hows[] = {"simd", "unfused", "unfused_rms", "pytorch"};
@@ -38,7 +37,7 @@ static const char *sentence_of(const claim *c) {
     { NAN, NAN, NAN }
 static const predicate to_fifteen = {7, 15}, slower = {-INFINITY, -10}, equal = {0, 0};
 
-/* The outcome of a claim with one setting of this interval. */
+/* Tests the outcome of a claim with one setting that has this interval. */
 Test(answers, outcomes) {
     const struct {
         predicate expected;
@@ -79,7 +78,7 @@ Test(answers, outcomes) {
                   claim_outcome_name(table[i].outcome));
     }
     cr_expect(seen == (1 << CLAIM_OUTCOMES) - 1, "not every outcome was reached");
-    /* No value of a count means no difference, so no count is the other way round. */
+    /* Counts have no value that means no difference, so a count is never "the other way round". */
     const claim *c = claim_with("scans", (predicate){2, 2}, 0, 1, &(estimate){1, 1, 1});
     cr_expect(claim_outcome_of(c, &c->at[0]) == LESS);
 }
@@ -94,7 +93,7 @@ Test(answers, of_several_settings) {
         {{{10, 9, 11}, {27, 26, 28}, {8, 7, 9}}, DEPENDS},
         {{{27, 26, 28}, {1, 0, 2}, {45, 44, 46}}, DEPENDS},
         {{{27, 26, 28}, {30, 29, 31}, {45, 44, 46}}, FAILS},
-        {{{1, 0, 2}, {5, 4, 6}, {-20, -22, -18}}, FAILS},  /* all below, in three ways */
+        {{{1, 0, 2}, {5, 4, 6}, {-20, -22, -18}}, FAILS},  /* all below, by different amounts */
         {{{10, 9, 11}, {14, 12, 16}, MISSING}, UNDECIDED}, /* an open setting could contradict */
         {{{10, 9, 11}, MISSING, MISSING}, HOLDS},
         {{{14, 12, 16}, {10, 9, 11}, {10, 9, 11}}, UNDECIDED},
@@ -174,8 +173,8 @@ Test(answers, sentences) {
          {{1, 0, 2}, {5, 4, 6}},
          "FAILS: There is no difference: SIMD. The result is less than claimed: RMSNorm saves 5 % "
          "(unfused)."},
-        /* Of the ends of an interval, the one towards the nearest verdict matters, even if another
-         * end is nearer. */
+        /* The end of an interval towards the nearest verdict matters, even if the other end is nearer to a
+         * limit. */
         {"saving",
          slower,
          {{1, -12, 20}},
@@ -235,7 +234,7 @@ Test(answers, share_of_a_step) {
     cr_expect(strstr(sentence_of(c), "A step takes 2.5 times as long"), "%s", sentence_of(c));
 }
 
-/* Sentences with the longest names, in every outcome, are not cut. */
+/* Sentences with the longest names are not cut, whatever the outcome. */
 Test(answers, long_sentences_are_whole) {
     const estimate found[] = {{10, 9, 11}, {27, 26, 28}, {5, 4, 6}, {-20, -22, -18},
                               {1, 0, 2},   {14, 12, 16}, MISSING};

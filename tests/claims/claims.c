@@ -1,4 +1,4 @@
-/* The verdicts of claims, the paper's table, pRMSNorm, and that wrong kernels are not timed.
+/* Tests the verdicts of claims, the paper's table and pRMSNorm, and that wrong kernels are not timed.
  * SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 #include "claims/evidence.h"
@@ -50,7 +50,7 @@ Test(claims, verdicts) {
     cr_expect(seen == 15, "not every verdict was reached");
 }
 
-/* A NaN anywhere, also in the predicate. */
+/* A NaN anywhere, also in the predicate, leaves the claim unresolved. */
 Test(claims, nan_decides_nothing) {
     static const estimate bad[] = {{NAN, NAN, NAN}, {5, NAN, 6}, {5, 4, NAN}};
     static const predicate expected[] = {{0, INFINITY}, {-INFINITY, 10}, {5, 5}, {4, 6}};
@@ -61,7 +61,7 @@ Test(claims, nan_decides_nothing) {
     cr_expect(claim_decide((estimate){5, 4, 6}, (predicate){5, 5}, 0, NAN) == UNRESOLVED);
 }
 
-/* Nine tenths of the time is 10 % saved and 1.11 times as fast; the band widens both ends. */
+/* Nine tenths of the time means 10 % saved and 1.11 times as fast. The band widens both ends of the interval. */
 Test(claims, figures) {
     estimate ratio = {log(0.9), log(0.88), log(0.93)};
     figure f = figure_saving(1, ratio, 0);
@@ -81,7 +81,7 @@ Test(claims, figures) {
     cr_expect(claim_decide(f.wide, (predicate){0, 50}, 0, 2) == UNRESOLVED, "an infinite band");
 }
 
-/* The percentages in the paper, and the resulting shares. */
+/* The percentages in the RMSNorm paper, and the shares that result. */
 Test(claims, paper) {
     static const double printed[][3] = {{24.7, 25.9, 40.0}, {34.0, 33.4, 39.7}, {11.0, 12.0, 50.2},
                                         {6.9, 9.3, 15.3},   {15.1, 15.8, 19.6}, {40.8, 63.9, 82.4},
@@ -128,7 +128,7 @@ static void wrong_forward(const nl_problem *p, const nl_forward_args *a, int thr
     for (size_t i = 0; i < p->n * p->c; i++) y[i] = 0;
 }
 
-/* pRMSNorm is right by its own formula and wrong by RMSNorm's, and RMSNorm the other way round. */
+/* pRMSNorm is right by pRMSNorm's formula only, and RMSNorm by RMSNorm's formula only. */
 Test(claims, partial) {
     static const char *const cases[] = {"rmsnorm/forward/f32/5x1024/normal",
                                         "rmsnorm/forward/f32/5x7/normal",

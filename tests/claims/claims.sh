@@ -84,7 +84,7 @@ check "  says what" "$(grep -q 'fail: y is wrong' stdout || cat stdout)"
 sed -i 's/log_low/low/' there.csv
 refuses "a file without a column" "there.csv:1: the column log_low is missing" there.txt --measured there.csv
 
-# Passes: makes three of this processor on these kernels, with known figures.
+# Makes three passes of this processor on these kernels, with known figures.
 printf 'claim: x\nsource: a test\nquantity: saving\npredicate: > 5\nmargin: 1\nwhere: simd forward/f32/4x64/normal\n' | tee mine.txt > ./-x.txt
 exits "one pass" 0 mine.txt --seconds 0.001 --passes 1 --evidence ev
 check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || cat stdout)"

@@ -1,4 +1,4 @@
-/* Files of claims and of passes, good ones and bad ones, and those of experiments/claims.
+/* Tests good and bad files of claims and of passes, and the files of experiments/claims.
  * SPDX-License-Identifier: MIT */
 #include "claims/evidence.h"
 #include "timing/race.h"
