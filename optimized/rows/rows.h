@@ -82,12 +82,13 @@ NL_INLINE bool casts(const nl_problem *p) {
  * first-level cache, and elements of such a row. */
 enum { FILLED_BYTES = 8192, FILLED = FILLED_BYTES / 2 };
 
-/* True if nothing but gamma or (LayerNorm) beta is missing for the common case, and the rows repay
- * filling it in. */
+/* True if nothing but gamma or (LayerNorm) beta is missing for the common case, and there are at
+ * least as many rows as vectors to fill in. */
 NL_INLINE bool lacks_parameters(const nl_problem *p, const nl_forward_args *a) {
     const bool centred = nl_layers[p->op].centred;
-    return (!a->gamma || (centred && !a->beta)) && (centred || !a->beta) && !a->residual &&
-           !casts(p) && p->n >= 8 && p->c * nl_dtype_size(p->dtype) <= FILLED_BYTES;
+    const size_t missing = !a->gamma + (centred && !a->beta);
+    return missing && missing <= p->n && (centred || !a->beta) && !a->residual && !casts(p) &&
+           p->c * nl_dtype_size(p->dtype) <= FILLED_BYTES;
 }
 
 NL_INLINE const float *filled(float *vector, size_t c, float value) {
