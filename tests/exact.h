@@ -1,12 +1,12 @@
-/* The oracle of the reference, by MPFR. SPDX-License-Identifier: MIT */
+/* Computes expected values for the tests of the reference, with MPFR. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "runs.h"
 
 #include <mpfr.h>
 
-/* The same layers in 400 bits, which are enough even for E[x^2] - E[x]^2 as variance, and for a
- * difference quotient of the loss, sum(dy * gain * xhat), as gradient. */
+/* The layers in 400 bits. These are enough even for the variance E[x^2] - E[x]^2 and for gradients by
+ * difference quotients of the loss, sum(dy * gain * xhat). */
 typedef struct exact {
     mpfr_t x[MAX_GROUP], xhat[MAX_GROUP], dgamma[MAX_GROUP], dbeta[MAX_GROUP];
     mpfr_t mean, var, rstd, loss, slope, h, t;

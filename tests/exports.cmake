@@ -1,5 +1,5 @@
-# Checks the exports of LIBRARY with NM: a static one exports only names that begin with nl_, a shared one
-# exactly what is NL_API in HEADERS. Names that begin with __ are the compiler's.
+# Checks the exports of LIBRARY with NM: a static library exports only names that begin with nl_; a shared library
+# exports exactly the names with NL_API in HEADERS. Names that begin with __ are the compiler's.
 cmake_minimum_required(VERSION 3.25)
 set(table -g)
 if(SHARED AND NOT CMAKE_HOST_APPLE)

@@ -8,7 +8,7 @@
 #include <string.h>
 #include <unistd.h>
 
-static char folder[256], path[300]; /* path: the file that most tests write */
+static char folder[256], path[300]; /* path: a file in the folder */
 
 static inline void enter_folder(const char *file) {
     const char *temporary = getenv("TMPDIR");

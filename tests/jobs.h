@@ -1,9 +1,9 @@
-/* Every valid pair of op and pass, and the pointers of its call. SPDX-License-Identifier: MIT */
+/* All valid pairs of op and pass, with the pointers of each call. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "support.h"
 
-/* The pointers of the two argument structures, in their order, before the plan. */
+/* The pointers of the two argument structures, in order, without the plan. */
 enum { POINTERS = 12 };
 static const char *const pointers[2][POINTERS] = {
     {"x", "residual", "gate", "gamma", "beta", "y", "residual_out", "mean", "rstd", "running_mean",

@@ -105,7 +105,7 @@ Test(claim_files, those_there_are) {
     static claim c;
     char error[700];
     glob_t files;
-    cr_assert(chdir(NL_SOURCE_DIR) == 0, "cases name their files from there");
+    cr_assert(chdir(NL_SOURCE_DIR) == 0, "the paths in cases begin there");
     cr_assert(!glob("experiments/claims/*.txt", 0, NULL, &files), "no files");
     cr_expect(files.gl_pathc > 20);
     for (size_t i = 0; i < files.gl_pathc; i++) {

@@ -1,5 +1,5 @@
-/* The rivals that race against norms are right, and folding has the errors that its roundings
- * explain. SPDX-License-Identifier: MIT */
+/* The rivals that race against norms are right, and the error of folding is explained by its roundings.
+ * SPDX-License-Identifier: MIT */
 #include "claims/quantity.h"
 #include "claims/pointwise.h"
 #include "claims/rivals.h"
@@ -48,8 +48,8 @@ Test(rivals, names) {
     fixtures_free(&r.all);
 }
 
-/* Rivals that are no rungs have neither a backward pass nor options, so races with these must
- * refuse them. */
+/* Rivals outside the table have no backward pass and no options, so a race that needs these must refuse such
+ * rivals. */
 Test(rivals, cases_that_are_not_theirs) {
     static const char *const wrong[][2] = {
         {"rmsnorm>dyt", "backward/f32/3x64/normal"},
@@ -81,7 +81,7 @@ static double of(const char *text, double (*f)(const fixture *)) {
     return f(at);
 }
 
-/* Two independent roundings, in place of one, are sqrt(2) times as far off. */
+/* Two independent roundings have sqrt(2) times the error of one rounding. */
 Test(rivals, errors_of_folding) {
     const double gain = of("rmsnorm/forward/f32/16x256/normal", folds_gain),
                  none = of("rmsnorm/forward/bf16/16x256/normal/no-affine", folds_gain),

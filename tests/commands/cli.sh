@@ -1,13 +1,11 @@
 #!/usr/bin/env bash
-# `list`, `check` and a little of `bench` as a user sees them: exit codes, stdout and stderr, result files,
-# terminals and full disks.
-# Usage: tests/commands/cli.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests `list`, `check` and a little of `bench` as a user sees them: exit codes, stdout and stderr, result files,
+# terminals and full disks. Usage: tests/commands/cli.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset NO_COLOR NL_ISA
 good=rmsnorm/forward/f32/3x4/normal
 
-# The implementations that accept $good (without peers, which run only if selected), and those of them that run
-# here.
+# The implementations that accept $good (without peers, which run only if selected), and which of these run here.
 accepting() { awk -F, '$1 !~ /^peer\// && $3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/' list.csv; }
 takers() { accepting | awk -F, '$10 == 1'; }
 
@@ -84,7 +82,7 @@ check "  has every row, though more than 20 cases" \
     "$([ "$(column case stdout | sort -u | wc -l)" -eq 48 ] || wc -l stdout)"
 exits "check of many, in several processes" 0 check "layernorm/forward/{f32,f16}/3x{1..60}/normal"
 mv stdout many
-# A process that may use one processor has no others.
+# A process that may use one processor must not use others.
 taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[,-].*//')" "$normlab" check \
     "layernorm/forward/{f32,f16}/3x{1..60}/normal" > stdout 2> stderr
 check "  says what one process says" "$(cmp many stdout)"
@@ -135,7 +133,7 @@ check "  the machine's facts beside it" "$(for key in cpu compiler flags commit 
     grep -q "^$key: " new.machine.txt || echo "no $key"; done; grep -v '^[a-z0-9 _-]*: ' new.machine.txt)"
 refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.csv $good
 
-# Ctrl-C, as soon as there are rows: the handler is set before the file is.
+# Ctrl-C as soon as rows exist; the handler is set before the file is written.
 interrupts "check, interrupted" cut.csv check --out cut.csv 'rmsnorm/{forward,backward}/f32/{1..100}x{1..300}/normal'
 says "of 60000 cases; cut.csv has only what was done"
 check "  has whole rows" "$([ "$(wc -l < cut.csv)" -gt 1 ] || cat cut.csv; awk -F, 'NR == 1 { n = NF } NF != n' cut.csv)"

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `normlab completion`: its candidates, and in each installed shell what Tab completes on a terminal.
+# Tests the candidates of `normlab completion`, and what Tab completes on a terminal in each installed shell.
 # Usage: tests/commands/completion.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset NL_ISA
@@ -27,7 +27,7 @@ for command in $("$normlab" help | sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p'); do
 done
 refuses "no shell" "which SHELL: bash, zsh or fish?" completion csh
 
-# Types into the shell, and presses Tab: what is on the line then?
+# Types into the shell and presses Tab, then prints the line.
 cat > type.py << 'END'
 import os, pty, re, select, sys, time
 shell, folder, start, *lines = sys.argv[1:]

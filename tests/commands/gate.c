@@ -36,7 +36,7 @@ Test(gate, wrong_elsewhere) {
     cr_assert(gate_case(gates, &o, &half, error, sizeof error), "%s", error);
     cr_expect(gate_wrong(gates, &wrong, &half));
     cr_assert(gate_case(gates, &o, &back, error, sizeof error), "%s", error);
-    for (size_t i = 0; i < nl_impl_count(); i++) /* all others are right, also in backward */
+    for (size_t i = 0; i < nl_impl_count(); i++) /* all other kernels are right, also in backward */
         if (nl_impl_at(i) != &wrong)
             cr_expect_null(gate_wrong(gates, nl_impl_at(i), &back), "%s", nl_impl_at(i)->name);
 }

@@ -1,13 +1,13 @@
 #!/usr/bin/env bash
-# `normlab run` as a user sees it: answers worked by hand, implementations against the reference, and bad
-# input, which must exit with 2, print why, and change no file.
-# Usage: tests/commands/run.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests `normlab run` as a user sees it: answers worked by hand, implementations against the reference, and bad input,
+# which must give exit code 2 and a message and change no file. Usage: tests/commands/run.sh path/to/normlab.
+# SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 
 npy() { python3 -BS "$root/tests/commands/run_npy.py" "$@" 2>&1; }
 
-# runs NAME ARGUMENTS...: exit code 0, nothing on stdout, something on stderr. Removes the usual outputs
-# first, so that none is from an earlier run.
+# runs NAME ARGUMENTS...: expects exit code 0, nothing on stdout and something on stderr. Removes the usual outputs of
+# an earlier run first.
 runs() {
     rm -f y.npy m.npy rstd.npy sum.npy rm.npy rv.npy
     exits "$1" 0 run "${@:2}"
@@ -20,7 +20,7 @@ gives() { check "$1" "$(npy expect "${@:2}")"; }
 # Names and checksums of all files except stdout and stderr.
 state() { find . -type f ! -name stdout ! -name stderr -exec cksum {} + | sort; }
 
-# refuses NAME SAYS ARGUMENTS...: exit code 2, SAYS on stderr, nothing on stdout, no file changed.
+# refuses NAME SAYS ARGUMENTS...: expects exit code 2, SAYS on stderr, nothing on stdout, no file changed.
 refuses() {
     local before
     before=$(state)
@@ -48,7 +48,8 @@ for alias in gemma qwen3next; do
     runs "$alias is qwen2_rmsnorm" $alias --x x3.npy --gamma w3.npy --out y.npy
     check "  y" "$(npy close first.npy y.npy 0)"
 done
-# silu(1) = 0.731059 and silu(0) = 0: y = xhat * w * silu(gate); or x * silu(gate), [0.731, 0, 0] * sqrt(3) / 0.731.
+# silu(1) = 0.731059 and silu(0) = 0. y = xhat * w * silu(gate). With the gate first, x * silu(gate) is normalized:
+# [0.731, 0, 0] * sqrt(3) / 0.731.
 npy write z3.npy '<f4' '(1, 3)' 1 0 0
 runs "gated_rmsnorm" gated_rmsnorm --x x3.npy --gate z3.npy --gamma w3.npy --out y.npy
 gives "  y" y.npy '<f4' '(1, 3)' 5e-4 1.0339 0 0
@@ -135,7 +136,7 @@ runs "  float32 itself" layernorm --x x.npy --out y.npy
 check "  agree" "$(npy close first.npy y.npy 0)"
 said='layernorm forward f32 (3, 2, 5) with [a-z]*/[a-z_]*@[a-z0-9]*: wrote y.npy'
 check "one line says what was done" "$(grep -qx "$said" stderr || cat stderr)"
-# Backward, worked by hand: rows of two with eps 0 have xhat = -+1 and dx = 0; dgamma and dbeta are sums.
+# Backward, worked by hand. Rows of two with eps 0 have xhat = -+1 and dx = 0; dgamma and dbeta are sums.
 npy write dy.npy '<f4' '(2, 2)' 1 3 5 11
 npy write dpast.npy '<f4' '(2, 2)' 7
 npy write g2.npy '<f4' '(2,)' 2 1
@@ -151,7 +152,7 @@ mv y.npy ours.npy
 runs "  by the reference" batchnorm --x image.npy --dy image.npy --out y.npy --impl reference
 check "  agree" "$(npy close ours.npy y.npy 1e-5)"
 
-# Several axes at once: the row of four is 1, 2, 3, 4, of mean 2.5 and variance 1.25.
+# Normalizes several axes at once: the row of four is 1, 2, 3, 4, with mean 2.5 and variance 1.25.
 npy write both.npy '<f4' '(1, 2, 2)' 1 2 3 4
 npy write g22.npy '<f4' '(2, 2)' 1 1 1 2
 for axes in 1,2 -1,-2; do
@@ -308,7 +309,7 @@ refuses "a folder as output" "folder exists and is not" layernorm --x x.npy --ou
 refuses "a pipe as output" "pipe exists and is not" layernorm --x x.npy --out pipe
 check "  and leaves it a pipe" "$([ -p pipe ] || echo no)"
 
-# A full disk, simulated by a limit on file size: writing fails, and the old file stays.
+# A limit on file size simulates a full disk: writing fails, and the old file stays.
 npy write large.npy '<f4' '(64, 1024)' 1 2 3
 limited() { (trap '' XFSZ; ulimit -f 4; exec "$normlab" "$@"); }
 before=$(state)

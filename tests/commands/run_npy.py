@@ -37,7 +37,7 @@ def differ(a, b):
 
 
 def layernorm(path, rows, columns):
-    """Random rows, and a file of their layernorm, rounded once."""
+    """Writes random rows, and a file with their layernorm, rounded once."""
     random, x, y = Random(1), [], []
     for _ in range(int(rows)):
         row = [to("f", random.gauss(3, 1)) for _ in range(int(columns))]

@@ -1,4 +1,4 @@
-/* The size from which something pays, by verdicts at rising sizes; and the file.
+/* Tests the smallest size that pays, found from verdicts at rising sizes, and the tuning file.
  * SPDX-License-Identifier: MIT */
 #include "commands/tune.h"
 #include "best.h"
@@ -7,7 +7,7 @@
 
 #include <stdint.h>
 
-/* Verdicts as letters, F S = ?, and the expected index. */
+/* Verdicts as the letters F, S, = and ?, and the expected index. */
 static void expect(const char *letters, size_t want, bool want_known) {
     static const char names[] =
         {[FASTER] = 'F', [SLOWER] = 'S', [SAME] = '=', [NOT_RESOLVED] = '?'};
@@ -44,7 +44,7 @@ Test(tune, what_is_not_resolved_decides_nothing) {
     expect("????", 4, false);
 }
 
-/* A verdict compares the way that a smaller threshold takes with the other way. */
+/* A verdict compares the way above a threshold with the way below it. */
 Test(tune, writes_no_value_that_loses) {
     const comparison again[] = {SLOWER, FASTER, NOT_RESOLVED, SAME, SLOWER, FASTER};
     cr_expect(tune_holds(again, 4, 1), "lower: faster, not resolved or the same in between");
@@ -75,7 +75,7 @@ Test(tune, what_is_to_be_used_decides_what_is_best) {
     nl_tuning_use(&(nl_tuning){.stream_bytes = 8192, .fork_forward = 2048});
     cr_assert_str_eq(nl_best(&p, 2)->name, "optimized/rows_threaded");
     cr_assert_str_eq(nl_best(&p, 1)->name, "optimized/rows_streaming");
-    if (!nl_has_openmp()) return; /* one thread has all bytes */
+    if (!nl_has_openmp()) return; /* one thread moves all bytes */
     cr_assert_str_eq(nl_plan_of(nl_best(&p, 2), &p, 2).each->name, "optimized/rows_pipelined",
                      "4096 bytes a thread");
 }
@@ -108,7 +108,7 @@ Test(tune, lines_of_any_length) {
 Test(tune, values_are_taken_whole_or_refused) {
     static const struct {
         const char *text;
-        size_t size; /* 0: up to the first zero byte */
+        size_t size; /* 0: until the first zero byte */
         int line;
         size_t stream_bytes;
     } files[] = {{"stream_bytes 4096 # half of L2\n", 0, 0, 4096},
@@ -147,7 +147,7 @@ Test(tune, values_are_taken_whole_or_refused) {
     leave_folder();
 }
 
-/* The library keeps its defaults, and reports this once: after the call that read the file. */
+/* The library keeps its defaults, and reports this once, after the call that read the file. */
 Test(tune, a_bad_file_is_reported_once) {
     const float x[4] = {1, 2, 3, 4};
     float y[4];

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `normlab tune` and the file that NL_TUNING names: the keys follow from the measurements, and nl_best()
-# follows the keys. No time is asserted. Usage: tests/commands/tune.sh PROGRAM
+# Tests `normlab tune` and the file that NL_TUNING names: the keys follow from the measurements, and nl_best() obeys the
+# keys. No time is asserted. Usage: tests/commands/tune.sh PROGRAM
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset NL_TUNING NL_ISA
@@ -13,7 +13,7 @@ picks() { # WHAT NAME THREADS SHAPE
     check "$1" "$([ "$name" = "optimized/$2" ] || { echo "$name"; head -3 stderr; })"
 }
 
-# The effect of the file.
+# Tests the effect of the file.
 export NL_TUNING=$work/tuning.txt
 printf 'stream_bytes 262144\nfork_forward 65536\n' >tuning.txt
 picks "below stream_bytes: ordinary" rows_pipelined 1 63x1024
@@ -35,7 +35,7 @@ picks "never is never" rows_pipelined 2 64x1024
 printf '# a comment\n\n  # another\r\n\r\n fork_forward\t1 \r\n' >tuning.txt
 picks "comments and blanks" rows_threaded 2 2x1024
 
-# A bad file is rejected with the line; tests/commands/tune.c has more of them.
+# A bad file is rejected, and the message has its line; tests/commands/tune.c has more bad files.
 printf 'fork_forward 1\n# fine\nnonsense\n' >tuning.txt
 refuses "a bad line" "tuning.txt:3:" check --impl best layernorm/forward/f32/2x4/normal
 NL_TUNING=$work/none.txt refuses "a file that is not there" "none.txt': No such file" list
@@ -44,7 +44,7 @@ holds "  as bad" grep -q '^tuning,bad,.*none.txt' stdout
 NL_TUNING=$work exits "a folder is refused" 2 list
 NL_TUNING='' exits "empty is unset" 0 list
 
-# Measuring. tuning.txt is bad, which tune ignores.
+# Tests measuring. tuning.txt is bad, and tune ignores it.
 exits "tune" 0 tune --quick --seconds 0.001 --out new.txt
 cp stdout measured
 holds "says how to use it" grep -qF "export NL_TUNING='$work/new.txt'" stderr

@@ -1,4 +1,4 @@
-/* A program of another project: one row through LayerNorm. (1, 2, 3, 4) has mean 2.5, variance
+/* A program of another project, which normalizes one row with LayerNorm. (1, 2, 3, 4) has mean 2.5, variance
  * 1.25.
  * SPDX-License-Identifier: MIT */
 #include <normlab.h>

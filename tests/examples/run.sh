@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Builds an example kernel as its first lines say, and loads and checks it.
+# Builds an example kernel with the command in its first lines, and loads and checks it.
 #     tests/examples/run.sh path/to/normlab examples/rmsnorm.ENDING
 # SPDX-License-Identifier: MIT
 set -eu

@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Draws every slide and the examples of charts from the results in results.tar.xz, of a quick run (other libraries' made up), and
-fails on what plots/layout.py finds, colours that merge without red or green cones or in grey, and a series with neither a
-marker nor a dash of its own. Spoils a figure in each of these ways first: a test must be able to fail.
+"""Draws every slide and the examples of charts from results.tar.xz, the results of a quick run (other libraries'
+results are invented). Fails if plots/layout.py finds a fault, if colours merge without red or green cones or in grey,
+or if a series has neither a unique marker nor a unique dash. Each fault is first planted in a figure, and must be
+found.
 
     tests/figures/check.py [--results FOLDER]   other results instead
 SPDX-License-Identifier: MIT"""
@@ -29,8 +30,8 @@ import matplotlib.pyplot as plt
 from colorspacious import cspace_convert, deltaE
 from matplotlib.figure import Figure
 
-CONES = 10  # the least distance between colours (CAM02-UCS) without red or green cones
-LIGHTNESS = 6  # and of L* in grey
+CONES = 10  # smallest distance (CAM02-UCS) of two colours, seen without red or green cones
+LIGHTNESS = 6  # smallest difference of L* in grey
 NO_CONES = "deuteranomaly", "protanomaly"
 
 
@@ -54,7 +55,7 @@ def merging(colours, grey):
 
 
 def alike(page):
-    """Series with neither a marker nor a dash of their own."""
+    """Series with neither a unique marker nor a unique dash."""
     for series in page.series.values():
         lines = [line for _, line in series if line.get_marker() != "None"]
         if len(lines) > 7:
@@ -85,7 +86,7 @@ def chart(results, arguments):
 
 
 def planted(results):
-    """Each fault, made on purpose, and the words that must name it."""
+    """Plants each fault, and yields the words that must name it and the faults found."""
     def page():
         return deck.page_of("growth", results, "light")
 
@@ -117,7 +118,7 @@ def planted(results):
 
 
 def of_cliffs(folder):
-    """The slide `growth` has a circle where the time rises by more than the limit's: at 16, not at 4 or 64."""
+    """The slide `growth` has a circle where the time rises by more than the limit's time: at 16, not at 4 or 64."""
     folder.mkdir()
     lines = ["case,impl,isa,op,pass,dtype,data,n,c,s,threads,bytes,ns,limit_gbps,options,verdict,flag"]
     for c, ns, gbps in ((1, 10, 1), (4, 39, 1), (16, 313, 1), (64, 5008, 0.25)):
@@ -131,7 +132,7 @@ def of_cliffs(folder):
 
 
 def of_ports(results):
-    """On a core of docs/ports.csv the roofline has a bar for each layer, where the limit of the rung and the clock put it."""
+    """On a core of docs/ports.csv the roofline has a bar for each layer, at the height given by limit and clock."""
     facts = results / "ladder.machine.txt"
     kept = facts.read_text()
     facts.write_text(re.sub("^cpu: .*", "cpu: Intel(R) Xeon(R) Processor\nfamily: 6, model 167", kept, flags=re.M))
@@ -149,7 +150,7 @@ def of_ports(results):
 
 
 def refused(*arguments):
-    """The deck's messages, and its exit code."""
+    """Returns the deck's messages and its exit code."""
     said = io.StringIO()
     with contextlib.redirect_stderr(said), contextlib.redirect_stdout(io.StringIO()):
         code = deck.main(*map(str, arguments))
@@ -157,7 +158,7 @@ def refused(*arguments):
 
 
 def of_deck(results):
-    """The faults in the deck's files and refusals."""
+    """Yields the faults in the deck's files and error messages."""
     folder = results.with_name("few")
     folder.mkdir()
     for name in "ladder.csv", "ladder.machine.txt":

@@ -1,6 +1,6 @@
-/* libFuzzer targets for what reads files. The name of the first folder selects the target:
+/* libFuzzer targets for the readers of files. The name of the first folder selects the target:
  *     normlab_fuzz build/asan/corpus/npy tests/fuzz/npy -max_total_time=10
- * What was read is also used, and what can be written must read back the same.
+ * The targets also use what they read, and data that can be written must be the same when read back.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "base/npy.h"
@@ -94,7 +94,7 @@ static void ignore(void *context, const error_finding *f) {
     REQUIRE(*f->text);
 }
 
-/* Nothing ran, so an update keeps every line whose implementation may exist. */
+/* Nothing ran, so an update keeps every line whose implementation can exist. */
 static void errors_target(void) {
     error_record e;
     size_t lines, again;
@@ -153,7 +153,7 @@ static void fill(int file, const void *bytes, size_t size) {
     REQUIRE(ftruncate(file, 0) == 0 && pwrite(file, bytes, size, 0) == (ssize_t)size);
 }
 
-/* A byte 1, which neither may contain, separates the results from the facts of their machine. */
+/* A byte 1 separates the results from the facts of their machine; neither may contain it. */
 int LLVMFuzzerTestOneInput(const uint8_t *bytes, size_t size) {
     const uint8_t *cut = target == results_target && size ? memchr(bytes, 1, size) : NULL;
     size_t first = cut ? (size_t)(cut - bytes) : size;

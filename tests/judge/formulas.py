@@ -1,5 +1,5 @@
-"""The layers by their formulas, with mistakes on purpose: what tests/judge/judge_drawn.py judges. A mistake is a dict of the
-numbers and functions that take the place of the right ones. SPDX-License-Identifier: MIT"""
+"""Computes the layers by their formulas, with mistakes made on purpose, for tests/judge/judge_drawn.py. A mistake is a
+dict of numbers and functions that replace the right ones. SPDX-License-Identifier: MIT"""
 import math
 import sys
 from copy import copy
@@ -43,7 +43,7 @@ class Case:
         self.eps = to("f32", 1e-5 * 10 ** random.uniform(0, 1))
 
     def alone(self):
-        """The case as a forward pass; for backward, without beta and residual."""
+        """The forward pass of this case; for a backward case, without beta and residual."""
         k = copy(self)
         k.beta = None if k.passes == "backward" else k.beta
         k.past = None if k.passes == "backward" else k.past
@@ -68,7 +68,7 @@ def same(v):
 
 
 def inputs(k, m):
-    """x as the layer normalizes it, and as its sums take it."""
+    """x as the layer normalizes it, and x as the sums of the statistics use it."""
     x = [m.get("x", same)(v) for v in k.x]
     if k.passes == "backward" or not k.past or m.get("past") == 0:
         return x, x
@@ -139,7 +139,7 @@ def gain_at(k, m, j):
 
 
 def moved(k, m, what, i):
-    """The index of the element from which element i takes `what`."""
+    """The index of the element whose `what` element i uses."""
     if m.get("order") and what in m["order"][0]:
         return m["order"][1](i)
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0

@@ -1,5 +1,5 @@
-/* The hints below a failure: kernels with one planted mistake each, whose cause the hint must name;
- * and some with an unknown mistake, for which it must name none. SPDX-License-Identifier: MIT */
+/* Tests the hints below a failure. Each kernel has one planted mistake, and the hint must name its cause. For
+ * an unknown mistake the hint must name no cause. SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "mutants.h"
 #include "trial.h"
@@ -20,7 +20,7 @@ TestSuite(hints, .init = one_thread);
 #define LN_ "layernorm/forward/f32/"
 #define LN_BACK_ "layernorm/backward/f32/"
 
-/* cause: expected in the cause, or NULL: unknown. where: in the place. */
+/* cause, where: text that the hint's cause and place must contain. cause NULL: the cause is unknown. */
 static const struct plant {
     const char *text, *cause, *where;
     wrong w;
@@ -164,8 +164,7 @@ Test(hints, name_the_cause) {
     fprintf(stderr, "%zu named, %zu unknown\n", named, unknown);
 }
 
-/* A rung that promises more than its method gives: two passes with a rounded mean are not
- * refined. */
+/* A rung whose method does not keep its promise: two passes with a rounded mean are not "refined". */
 Test(hints, name_the_method) {
     trial t;
     hint h;
@@ -180,8 +179,8 @@ Test(hints, name_the_method) {
     trial_end(&t);
 }
 
-/* Many rows, of which only the last two are wrong: the search looks there first, and computes no
- * more numbers than it may. */
+/* Only the last two of many rows are wrong. The search begins with these rows, and computes no more numbers
+ * than allowed. */
 Test(hints, stay_within_bounds) {
     static mechanism m;
     trial t;
@@ -209,7 +208,7 @@ Test(hints, stay_within_bounds) {
     trial_end(&t);
 }
 
-/* What is printed below the failures so far; the caller frees it. */
+/* The text that is printed below the failures so far; the caller frees it. */
 static char *printed(const nl_case *shown) {
     char *text = NULL;
     size_t size;
@@ -219,8 +218,7 @@ static char *printed(const nl_case *shown) {
     return text;
 }
 
-/* The hint is for the smallest ordinary failure that has a cause; a failure without numbers has
- * none. */
+/* The hint is for the smallest ordinary failure that has a cause. A failure without numbers has no cause. */
 Test(hints, choose_the_case_that_teaches) {
     static const char *const cases[] = {"layernorm/forward/f32/1x1/normal",
                                         "layernorm/forward/f16/3x37/normal",
@@ -260,7 +258,7 @@ Test(hints, none_for_a_huge_case) {
     free(text);
 }
 
-/* Is a text in the hint for failures on two cases, the second of which is shown? */
+/* Two cases fail, and the second is shown. The hint must contain the expected text. */
 static void expect_hint(wrong w, const char *one, const char *shown, const char *expected) {
     const nl_impl kernel = mutant_kernel(NL_TWO_PASS, w);
     const char *const texts[] = {one, shown};
@@ -275,7 +273,7 @@ static void expect_hint(wrong w, const char *one, const char *shown, const char 
     free(text);
 }
 
-/* A cause has to explain the other failures, too, and not only a row of one number. */
+/* A cause must explain other failures too, and more than a row of one number. */
 Test(hints, agree_with_other_failures) {
     const wrong eps = {.eps = 1e-12f}, two = {.no_beta = true, .next_x = true};
     const char *far = LN_ "3x37/scale:1e-5/eps=0.01";

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# `normlab judge` as a user sees it: outputs computed in Python must get their verdict and their mechanism, and bad
-# input exit code 2 and a message. tests/judge/judge_drawn.py plants every mistake; this test has types, shapes and options.
-# Usage: tests/judge/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests `normlab judge` as a user sees it. Outputs computed in Python must get the right verdict and mechanism; bad
+# input must give exit code 2 and a message. tests/judge/judge_drawn.py plants every mistake; this test has types,
+# shapes and options. Usage: tests/judge/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 under_test=judge
 real=$root/experiments/activations
@@ -9,7 +9,7 @@ refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; says "normlab judge: ";
 
 python3 -BS "$root/tests/judge/outputs.py" || { echo "FAIL  the outputs to judge could not be made"; exit 1; }
 
-# finds CODE MECHANISM Y ARGUMENTS...: checks the exit code, and that MECHANISM is likely.
+# finds CODE MECHANISM Y ARGUMENTS...: checks the exit code, and that MECHANISM is named as likely.
 finds() {
     local code=$1 says=$2 y=$3 got; shift 3
     "$normlab" judge "$@" "${y_option:---y}" "$y.npy" > stdout 2> stderr; got=$?
@@ -116,8 +116,8 @@ for name in early:3.827:45.6:0 middle:3.528:45.9:0 late:3.384:35.5:1; do
         --beta "$part.beta.npy" --eps 1e-12
     prints "largest error    $error units"
     prints "exactly rounded  $exact %"
-    # With another eps than the model's, `normlab check` and judge find the same error. Judge's bound is
-    # the probable one, which check keeps for random data: it may be the sharper.
+    # With an eps that is not the model's, `normlab check` and judge find the same error. judge's bound is the probable
+    # bound, which check uses only for random data, so judge may be stricter.
     finds $beyond "eps = 1e-12" "$part.y" layernorm --x "$part.x.npy" --gamma "$part.gamma.npy" \
         --beta "$part.beta.npy" --eps 1e-5 --csv judge.csv
     "$normlab" check "layernorm/forward/f32/file/npy:$part.x.npy/eps=1e-5" --out check.csv > /dev/null 2>&1
@@ -136,7 +136,7 @@ for part in early middle late; do
     check "  two right, one wrong" "$([ "$(grep -o 'right:\|WRONG:' stdout | xargs)" = "right: right: WRONG:" ] || cat stdout)"
 done
 
-# Rows that were computed in another batch.
+# Judges rows that were computed in another batch.
 finds 0 "nothing to explain" right "${ln[@]}" --batch part.npy --first-row 5
 prints "another batch    rows 5 to 7 of 40: part.npy"
 prints "  its bits       are the same"

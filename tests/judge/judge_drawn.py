@@ -1,6 +1,6 @@
-"""Every mistake that `normlab judge` tries, computed here independently on drawn shapes and data: judge must
-name it, alone or beside others that give the same numbers.
-Usage: tests/judge/judge_drawn.py path/to/normlab [--seed N] [--draws N]; without draws each in one type. SPDX-License-Identifier: MIT"""
+"""Computes every mistake that `normlab judge` tries, independently, on random shapes and data. judge must name the
+mistake, alone or with others that give the same numbers. Usage: tests/judge/judge_drawn.py path/to/normlab [--seed N]
+[--draws N]; without --draws each mistake is computed in one type. SPDX-License-Identifier: MIT"""
 import csv
 import math
 import os
@@ -14,7 +14,7 @@ from plants import plant
 
 # Mistakes that stay within the bound on any data.
 INVISIBLE = {"dresidual-late"}
-# A fitted number may come out otherwise, and so may a sum of rounded steps.
+# A fitted number may have another value, and so may a sum of rounded steps.
 FITTED = {"eps-fitted", "factor", "offset"}
 # Mistakes, by pass, that judge tries only if the outputs show their number.
 OBSERVED = {"forward": "clip-xhat clip-output dropout x-int8 gamma-int8 stored-int8 order-y order-gamma order-affine "
@@ -75,7 +75,7 @@ def alike(k, a, b):
 
 
 def outcome(k, name, observed, outputs, report):
-    """How judge explains the outputs of this mistake; None: it names another one."""
+    """How judge explains the outputs of this mistake; None: judge names another mistake."""
     _, _, likely, text = report
     lost = ("\nverdict          none" in text or " have no bound: NaN" in text) and not all(map(math.isfinite, sum(outputs.values(), [])))
     if lost or "nothing to explain" in text:
@@ -115,11 +115,11 @@ class Tally:
                 self.plant(k, judge, name, name not in tried, where)
 
     def far(self, layer, number):
-        """Groups whose means are so far from zero that they have no bound: the verdict counts these groups, and accepts
-        there every number that the formula can give, and no other."""
+        """Some groups have means so far from zero that no bound exists. The verdict counts these groups, and accepts
+        exactly the numbers that the formula can give there."""
         random = Random(f"{self.seed} {layer} far {number}")
         k = Case(random, layer, "forward", "f32")
-        if k.past or max(map(abs, k.x)) > 1e9:  # then all groups are without a bound
+        if k.past or max(map(abs, k.x)) > 1e9:  # then no group has a bound
             return self.far(layer, number + 0.001)
         where, size = f"{layer}, seed {self.seed}, far draw {number}", k.n * k.s if k.channels else k.c
         groups, far = k.size // size, 1e7 * max(map(abs, k.x))

@@ -1,5 +1,5 @@
-/* The search for a mechanism on synthetic data: lines with a known slope, errors with a known
- * pattern, and noise, which must have none. SPDX-License-Identifier: MIT */
+/* Tests the search for a mechanism on synthetic data: lines with a known slope, errors with a known pattern,
+ * and noise, which must have no mechanism. SPDX-License-Identifier: MIT */
 #include "judge/mechanism.h"
 #include "runs.h"
 
@@ -140,7 +140,7 @@ Test(mechanism, the_right_formula_is_the_reference) {
         formula_evaluate(&k, &right);
         mismatch left = formula_residual(&k, true);
         cr_expect(left.largest <= 1 && left.rms > 0.1, "%s: %g, rms %g", nl_op_name(ops[o]),
-                  left.largest, left.rms); /* y is not rounded, the formula is */
+                  left.largest, left.rms); /* y is not rounded, but the formula is */
         workspace_close(&k);
         specimen_free(t);
     }
@@ -154,7 +154,7 @@ Test(mechanism, finds_nothing_in_noise) {
     uint64_t seed = 5;
     size_t wrong = 0, tried = 0;
     for (size_t o = 0; o < 4; o++) {
-        for (size_t i = ops[o] == NL_BATCHNORM; i < 5; i++) { /* it needs two values a channel */
+        for (size_t i = ops[o] == NL_BATCHNORM; i < 5; i++) { /* two values a channel */
             for (int power = -20; power < 0; power += 2) {
                 specimen *t = specimen_make(ops[o], shapes[i][0], shapes[i][1], 1);
                 for (size_t e = 0; e < shapes[i][0] * shapes[i][1]; e++)

@@ -1,4 +1,5 @@
-"""Writes inputs and outputs for tests/judge/judge.sh: right ones, and those of mistakes. SPDX-License-Identifier: MIT"""
+"""Writes inputs, right outputs and wrong outputs for tests/judge/judge.sh.
+SPDX-License-Identifier: MIT"""
 import math
 import struct
 import sys
@@ -13,7 +14,7 @@ random = Random(7)
 
 
 def save(name, letter, shape, values):
-    """Saves the values rounded to the type, and returns these."""
+    """Rounds the values to the type, saves them and returns them."""
     values = [to(letter, v) for v in values]
     npy.save(name + ".npy", "<f%d" % struct.calcsize(letter), shape, values)
     return values
@@ -104,7 +105,7 @@ save('rows', 'f', [n, c], [math.nan if i in (3, 7) else a for i, v in enumerate(
                           for a in affine(norm(v))])
 
 out('old-rows', lambda v: affine(norm(v)) if v is not x[20] else affine(norm(x[3])))
-rough = Random(8)  # an rsqrt of 12 bits: a factor in each row
+rough = Random(8)  # an rsqrt of 12 bits gives each row a factor
 def coarse(v, by): return affine([a * by for a in norm(v)])
 out('rsqrt12', lambda v: coarse(v, 1 + rough.uniform(-1, 1) * 2**-12))
 out('all-nan', lambda v: [math.nan] * c)
@@ -127,7 +128,7 @@ def half_sum(v):
     for a in v: total = to('e', total + to('e', a * a))
     return total / len(v)
 save('h-sums', 'e', [32, 64], [t * rstd(half_sum(v)) for v in halves(big) for t in v])
-# bfloat16 as PyTorch users export it: values of bf16 in a float32 array.
+# bfloat16 as PyTorch users export it: bf16 values in a float32 array.
 xb = save('xb', 'f', [32, 64], [to('b', a) for a in h])
 save('b-last', 'f', [32, 64], [to('b', a) for v in halves(xb) for a in weigh(norm(v, False))])
 save('b-before', 'f', [32, 64], [to('b', a) for v in halves(xb)
@@ -139,8 +140,8 @@ for v in halves(xb):
     low += [(t - m) * s for t in v]
 save('b-stats', 'f', [32, 64], [to('b', t) for t in low])
 
-# Rounding: each row has another kappa, from 2^2 to 2^10, and each step is computed in float, as in
-# a plain kernel.
+# Rounding errors: kappa differs from row to row, from 2^2 to 2^10, and each step is computed in float, as in a plain
+# kernel.
 def f(v): return to('f', v)
 flat = save('k', 'f', [64, 64], [random.gauss(4 * 2 ** (i / 8), 1) for i in range(64)
                                 for _ in range(64)])
@@ -156,7 +157,7 @@ def folded(v):
     s = f(rstd(around(v, mean(v))))
     shift = f(mean(v) * s)
     return [f(f(a * s) - shift) for a in v]
-# The same, but all of the largest errors happen to have one sign.
+# Rounding errors again, but all the largest errors have one sign by chance.
 def shrinks(v): return one_pass(v)[0] / norm(v)[0] < 1
 lucky = []
 for i in range(64):
@@ -166,7 +167,7 @@ for i in range(64):
     lucky += [row]
 save('lucky', 'f', [64, 64], sum(lucky, []))
 save('lucky-y', 'f', [64, 64], [a for v in lucky for a in one_pass(v)])
-# As above, but the one row beyond its bound has a factor near 1, so a missing rstd is not its mistake.
+# Rounding errors again, but the only row beyond its bound has a factor near 1, so a missing rstd is not the mistake.
 line = [[f(random.gauss(4 * 1.022 ** i, 1)) for _ in range(64)] for i in range(63)]
 last = [f(100 + v / 1.001) for v in norm([random.gauss(0, 1) for _ in range(64)])]
 save('line', 'f', [64, 64], sum(line, []) + last)

@@ -1,4 +1,4 @@
-"""The mistakes that `normlab judge` names, by their names, as tests/judge/formulas.py makes them.
+"""The mistakes that `normlab judge` can name, in the form that tests/judge/formulas.py uses.
 SPDX-License-Identifier: MIT"""
 import math
 import re
@@ -43,7 +43,7 @@ def transposed(length, ways, unit=1):
 
 
 def plant(k, name):
-    """The mistakes of this name, or None: not known here."""
+    """The mistakes of this name; None: the name is unknown here."""
     length = k.n * k.s if k.channels else k.c
     one = lambda **m: m
     table = {

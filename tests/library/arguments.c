@@ -1,5 +1,5 @@
-/* For every bad argument nl_forward and nl_backward return a status and a message that names the
- * argument, and write nothing. The tests follow the table jobs[] of what each layer takes.
+/* For every bad argument nl_forward and nl_backward write nothing, return a status, and set a message that
+ * names the argument. The tests follow the table jobs[], which has the arguments of each layer.
  * SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "layer.h"
@@ -36,7 +36,7 @@ static size_t bytes(const call *k, int i) {
     return (by_row ? p->n : p->c) * sizeof(float);
 }
 
-/* A valid call with all pointers that it accepts. impl NULL: nl_best(). */
+/* A valid call with all pointers that the layer accepts. impl NULL: nl_best(). */
 static call good(const struct job *job, const nl_impl *impl) {
     call k = {.job = job, .impl = impl, .threads = 1};
     k.p = (nl_problem){.op = job->op, .pass = job->pass, .n = 4, .c = 8, .s = 1};
@@ -52,7 +52,7 @@ static call good(const struct job *job, const nl_impl *impl) {
     return k;
 }
 
-/* A failure must name the culprit, by either name. A refused call and an empty batch must not write
+/* The message of a failure must contain `culprit` or `alias`. A refused call and an empty batch must not write
  * a byte. */
 static void expect(const call *k, nl_status want, const char *culprit, const char *alias) {
     memcpy(arena, before, sizeof arena);
@@ -102,7 +102,7 @@ enum {
 };
 enum { OP, PASS, DTYPE, CASTING, STORES, N, C, S, EPS, MOMENTUM, THREADS };
 
-/* Bad values of a field of the problem, for some layers and passes, and the name in the message. */
+/* Bad values of a field of the problem, for some layers and passes, with the name that the message must contain. */
 static const struct bad {
     const char *culprit;
     unsigned ops, passes;
@@ -160,7 +160,7 @@ Test(arguments, numbers) {
     expect(&one, NL_OK, "inference with n * s = 1", NULL);
 }
 
-/* AddressSanitizer too must let an allocation fail. Weak, because another file defines it too. */
+/* With AddressSanitizer too, an allocation must be able to fail. Weak, because another file defines it too. */
 __attribute__((weak)) const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }
@@ -169,7 +169,7 @@ static size_t too_much(const nl_problem *p) {
     return p ? SIZE_MAX / 2 : 0;
 }
 
-/* A call of an implementation that does not accept the problem, or that needs too much memory. */
+/* Calls an implementation that does not accept the problem, or that needs too much memory. */
 Test(arguments, unsupported) {
     for (int i = 0; i < JOBS * 5; i++) {
         call k = good(&jobs[i / 5], NULL);
@@ -269,7 +269,7 @@ Test(arguments, in_place) {
         for (int a = 0; a < k.count; a++)
             for (int b = 0; b < k.count; b++)
                 if (may_replace(&k, a, b) && k.at[b] && (i % 2 || k.at[a] == region(a)))
-                    k.at[a] = k.at[b]; /* tests the first input that it may alias, then the last */
+                    k.at[a] = k.at[b]; /* first the first possible input, then the last */
         expect(&k, NL_OK, "in place", NULL);
         for (int a = 0; a < k.count; a++) {
             if (!writes(k.job, k.names[a]) || !k.at[a] || a == k.count - 1) continue;

@@ -1,5 +1,5 @@
-/* The conversions of core/dtype.h on every pattern of the types smaller than f32, and ref_round, an
- * independent conversion. The oracle is ldexp on a pattern's fields.
+/* Tests the conversions of core/dtype.h on every bit pattern of the types smaller than f32, and ref_round, an
+ * independent conversion. Expected values come from ldexp on a pattern's fields.
  * SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "reference.h"
@@ -15,13 +15,13 @@ static const struct format {
 enum { FORMATS = sizeof formats / sizeof *formats };
 _Static_assert(FORMATS == NL_DTYPES - 1, "each type but f32");
 
-/* The pattern's bit of the sign. */
+/* The sign bit of a pattern. */
 static unsigned sign_bit(nl_dtype t) {
     return 1u << (8 * nl_dtype_bytes(t) - 1);
 }
 
-/* The value of a finite pattern. Infinity's pattern gives the number that would come next, so that
- * overflow is a case of rounding to nearest even. */
+/* The value of a finite pattern. The pattern of infinity gives the next larger number, so that overflow is a
+ * case of rounding to nearest even. */
 static double from_fields(const struct format *f, unsigned pattern) {
     unsigned exponent = (pattern & (sign_bit(f->t) - 1)) >> f->bits,
              fraction = pattern & ((1u << f->bits) - 1);
@@ -89,7 +89,7 @@ ParameterizedTestParameters(dtype, nearest_even) {
     return each_format();
 }
 
-/* Values between two neighbours: next to either, the midpoint, and next to the midpoint. ref_round
+/* Tests values between two neighbours: next to each neighbour, the midpoint, and next to the midpoint. ref_round
  * also gets numbers that float cannot hold, and must not round them to float first. */
 ParameterizedTest(size_t *index, dtype, nearest_even) {
     const struct format *f = &formats[*index];
@@ -117,7 +117,7 @@ ParameterizedTest(size_t *index, dtype, nearest_even) {
     }
 }
 
-/* What lies far beyond the patterns, and the limits. */
+/* Numbers far beyond the largest pattern, and the limits of the types. */
 Test(dtype, landmarks) {
     static const struct {
         nl_dtype t;
@@ -163,7 +163,7 @@ Test(dtype, agrees_with_reference) {
     }
 }
 
-/* Rounding to float agrees with the processor's, from below the subnormals to overflow. */
+/* ref_round to float agrees with the processor's rounding, from below the subnormals to overflow. */
 Test(dtype, reference_rounds_to_float) {
     uint64_t seed = 2;
     for (int i = 0; i < 1000000; i++) {

@@ -1,5 +1,5 @@
-/* Where a naive product leaves float's range, or a rounded reciprocal shows: properties that hold
- * exactly, and cases whose answer is finite. SPDX-License-Identifier: MIT */
+/* Extreme values, for which a naive product leaves float's range or a rounded reciprocal is visible. Some
+ * properties hold exactly; some answers must be finite. SPDX-License-Identifier: MIT */
 #include "trial.h"
 
 #include <stdio.h>
@@ -38,8 +38,8 @@ Test(extremes, constant_groups_give_beta) {
     cr_assert(compared > 0, "no implementation is range_safe");
 }
 
-/* The variance of these channels, or m / (m - 1) times it, exceeds float's range; times momentum it
- * does not. */
+/* The variance of these channels, or the variance times m / (m - 1), exceeds float's range. Times momentum it
+ * is in the range. */
 Test(extremes, running_var_is_finite_where_the_truth_is) {
     static const char *const cases[] = {"33x40/scale:2.2e19", "33x40/scale:1.8e19",
                                         "2x3/scale:1.6e19", "5x3x49/scale:2.2e19",
@@ -63,8 +63,8 @@ Test(extremes, running_var_is_finite_where_the_truth_is) {
     cr_assert(compared > 0, "no implementation is range_safe");
 }
 
-/* With eps = 0, x scaled by 2^k gives dx scaled by 2^-k and the same dgamma and dbeta, bit for bit:
- * around its mean, and far from zero, where rstd is large beside 1 / mean. */
+/* With eps = 0, x scaled by 2^k gives dx scaled by 2^-k and the same dgamma and dbeta, bit for bit. This holds
+ * for rows around zero, and for rows far from zero, whose rstd is much larger than 1 / mean. */
 Test(extremes, backward_scales_with_x) {
     static const struct {
         float mean;
@@ -109,8 +109,8 @@ Test(extremes, backward_scales_with_x) {
     cr_assert(compared > 0, "no optimized backward");
 }
 
-/* Constant rows, whose mean times rstd leaves float's range: lanes past the end of a row, where x
- * reads as zero, must add nothing infinite. xhat is 0, so dx = (g - mean(g)) * rstd. */
+/* In these constant rows, mean times rstd leaves float's range. Lanes past the end of a row read x as zero, and
+ * must add nothing infinite. xhat is 0, so dx = (g - mean(g)) * rstd. */
 Test(extremes, backward_of_constant_rows_is_finite) {
     static const size_t widths[] = {1, 3, 17, 33, 63, 130, 300, 513};
     enum { ROWS = 5, WIDE = 513, ALL = ROWS * WIDE, WIDTHS = sizeof widths / sizeof *widths };

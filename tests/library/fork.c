@@ -1,5 +1,5 @@
-/* Calls that take a given time on one thread and on two: the faster way is taken, and a change
- * noticed. SPDX-License-Identifier: MIT */
+/* Simulates calls that take a given time on one thread and on two. The library must take the faster way and
+ * notice changes. SPDX-License-Identifier: MIT */
 #include "fork.h"
 
 #include <criterion/criterion.h>
@@ -8,7 +8,7 @@ static nl_problem p = {.op = NL_LAYERNORM, .n = 64, .c = 1024, .s = 1};
 
 static int timed;
 
-/* Returns how many of the calls had both threads. */
+/* Returns how many calls ran on both threads. */
 static int call(int calls, double one_ns, double both_ns) {
     int forked = 0;
     timed = 0;
@@ -22,7 +22,7 @@ static int call(int calls, double one_ns, double both_ns) {
     return forked;
 }
 
-/* Trying the slower way costs a hundredth of the time. */
+/* Trials of the slower way cost a hundredth of the time. */
 Test(fork, takes_the_faster_way) {
     cr_expect_eq(call(8, 20, 100), 4, "both are tried");
     cr_expect_lt(call(10000, 20, 100), 25);
@@ -31,11 +31,10 @@ Test(fork, takes_the_faster_way) {
     cr_expect_gt(call(10000, 100, 20), 9975);
     p.op = NL_RMSNORM;
     cr_expect_eq(call(8, 100, 96), 4, "another layer too");
-    cr_expect_lt(call(10000, 100, 96), 125, "what gains next to nothing");
+    cr_expect_lt(call(10000, 100, 96), 125, "a small gain");
 }
 
-/* The time of all calls. The first of four tries waits for a thread that sleeps: no median may
- * count it. */
+/* The time of all calls. The first of four trials waits for a sleeping thread, and no median may include it. */
 static double given(int calls, double one_ns, double wake_ns, double both_ns) {
     double ns = 0;
     for (int i = 0, last = 1; i < calls; i++) {

@@ -1,5 +1,5 @@
-/* The reference's gradients against difference quotients of its own forward pass, and identities of
- * any right gradient. SPDX-License-Identifier: MIT */
+/* Compares the reference's gradients with difference quotients of its forward pass, and with identities of
+ * exact gradients. SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "runs.h"
 
@@ -26,7 +26,7 @@ static void judge_slope(const char *what, size_t i, long double slope, long doub
                        nl_op_name(r.p.op), r.p.n, r.p.c, r.p.s, what, i, got, slope);
 }
 
-/* Slopes along each of the inputs v, which the gradient got has. */
+/* Compares the slope of the loss along each element of v with the gradient got. */
 static void judge_slopes(const char *what, double *v, const double *got, const double *scale,
                          size_t count) {
     const double h = 0x1p-13;
@@ -40,8 +40,8 @@ static void judge_slopes(const char *what, double *v, const double *got, const d
     }
 }
 
-/* Central differences. For x their error is h^2 = 2^-26 and the rounding of xhat; for gamma and
- * beta it is rounding alone, since the loss is linear in them. */
+/* Central differences. The error of a quotient for x is h^2 = 2^-26 and the rounding of xhat. For gamma and
+ * beta it is only rounding, because the loss is linear in both. */
 Test(gradients, gradients_are_slopes) {
     static const struct kind easy = {"easy", 0.5, 1, 0.25f, false};
     static double dresidual[MAX];
@@ -69,8 +69,8 @@ Test(gradients, gradients_are_slopes) {
     }
 }
 
-/* A scale is at least as large as its number, and no larger than its terms allow; and the gradients
- * satisfy sum(dx) = 0, sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
+/* A scale is at least as large as its number, and no larger than its terms allow. The gradients satisfy sum(dx)
+ * = 0 and sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
 Test(gradients, scales_and_sums_of_gradients) {
     for (size_t k = 0; k < 4 * NL_OPS * KINDS; k++) {
         if (!fill(&r, (nl_op)(k / 4 % NL_OPS), &kinds[k / 4 / NL_OPS], shapes[k % 4])) continue;
@@ -120,7 +120,7 @@ Test(gradients, scales_and_sums_of_gradients) {
     }
 }
 
-/* x * 2^k with eps * 4^k changes exponents only. Three threads give the same as one. */
+/* x * 2^k with eps * 4^k changes exponents only. Three threads give the bits of one thread. */
 Test(gradients, scaling_and_threads) {
     static const int scales[] = {0, -20, 7, 30};
     for (size_t k = 0; k < NL_OPS * 4 * 4; k++) {

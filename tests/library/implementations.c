@@ -1,6 +1,6 @@
-/* Every implementation in the table: right on every kind of data with every option, which the suite
- * has in full, and with exact properties that need no reference. A group is the values that share
- * one mean: a row, or a channel of BatchNorm. SPDX-License-Identifier: MIT */
+/* Every implementation in the table is right on every kind of data with every option (the suite has all
+ * combinations), and has exact properties that need no reference. A group is the values that share one mean: a
+ * row, or a channel of BatchNorm. SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "trial.h"
 
@@ -10,13 +10,13 @@
 
 TestSuite(implementations, .init = one_thread);
 
-/* An implementation on one kind of problem; `parts` are optional, a bit each. */
+/* An implementation on one kind of problem. `parts` has a bit for each optional part. */
 typedef struct setting {
     const nl_impl *m;
     const struct job *job;
     nl_dtype t;
     unsigned parts;
-    size_t s, groups, size; /* of the properties' cases */
+    size_t s, groups, size; /* for properties */
     size_t skew, worked;    /* bytes; cases so far */
 } setting;
 enum { FUSED = 1, IN_PLACE = 2, PLAIN = 4, CAST = 8, PARTS = 16 };
@@ -29,7 +29,7 @@ static const char *const kinds[] = {"normal",   "zeros",     "constant", "huge",
 /* A group longer than the pieces in which kernels sum long groups. */
 enum { LONG = 16384 + 68 };
 
-/* The parameter of a test: an index in the table, of each implementation that NL_TEST_IMPL matches. */
+/* The parameter of a test: the index in the table of each implementation that NL_TEST_IMPL matches. */
 static struct criterion_test_params every_entry(void) {
     static size_t index[4096];
     const char *only = getenv("NL_TEST_IMPL");
@@ -39,7 +39,7 @@ static struct criterion_test_params every_entry(void) {
     return cr_make_param_array(size_t, index, count);
 }
 
-/* Steps through the problems of an implementation, each with an even and an odd *i. */
+/* Steps through the problems of an implementation. Each problem comes with an even and with an odd *i. */
 static bool next(setting *o, size_t index, size_t *i) {
     o->m = nl_impl_at(index);
     if (!nl_isa_runs(o->m->isa)) cr_skip_test("this processor has no %s", o->m->isa);
@@ -73,14 +73,14 @@ static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind,
     return true;
 }
 
-/* A method may have no bound where squares leave float's range, nor E[x^2] - E[x]^2 on constant
- * groups, such as one value. */
+/* A method may have no bound if squares leave float's range. E[x^2] - E[x]^2 has no bound on constant groups,
+ * such as one value. */
 static bool is_hopeless(const nl_impl *m, size_t kind, size_t size) {
     if (size == 1 && kind != LARGE) kind = CONSTANT;
     return kind == LARGE ? !m->range_safe : kind == CONSTANT && m->method == NL_ONE_PASS;
 }
 
-/* Judges all outputs; a demonstration is judged only by its buffers, inputs and residual_out. */
+/* Judges all outputs. For a demonstration, only buffers, inputs and residual_out are judged. */
 static void judge(setting *o, size_t groups, size_t size, size_t kind, int threads) {
     trial t;
     if (!begin(&t, o, groups, size, kind, o->parts)) return;
@@ -108,19 +108,19 @@ ParameterizedTest(size_t *index, implementations, verified) {
         const size_t few = o.m->c_max && o.m->c_max < 21 ? o.m->c_max - 1 : 21;
         o.s = 1;
         judge(&o, batch ? few : 0, batch ? 0 : few, NORMAL, 2);
-        /* All sizes up to more than any unrolled loop needs; they decide all else, but n also the type. */
+        /* Tests all sizes up to beyond every unrolled loop. The size chooses all else; n also depends on the type. */
         for (size_t c = 1; c <= usual || c <= most; c++) {
             const size_t n = 1 + (c + o.t) % 3, turn = 3 * c + n + i;
             o.parts = (unsigned)(turn / KINDS % PARTS) & ~(batch ? FUSED : 0U);
             o.s = batch ? 1 + (n == 1) + c / 3 % 3 : 1, o.skew = turn % 16 * 4;
-            /* A row of NaN alone does not tell whether it was written. */
+            /* A single row of NaN does not show whether it was written. */
             const bool blind = is_hopeless(o.m, turn % KINDS, batch ? n * o.s : c) ||
                                (n == 1 && turn % KINDS >= NANS);
             const size_t kind = blind ? NORMAL : turn % KINDS;
             judge(&o, batch ? c : n, batch ? n * o.s : c, kind, 1 + (int)(turn % 3));
         }
         o.skew = 0;
-        /* Every kind of data with all optional parts, each part in one of the types. */
+        /* Tests every kind of data with every set of optional parts, each in one of the types. */
         for (size_t turn = o.t; turn < KINDS * PARTS; turn += NL_DTYPES) {
             o.parts = (unsigned)(turn / KINDS), o.s = batch ? 3 : 1;
             judge(&o, 3, few, turn % KINDS, 1 + (int)(turn % 3));
@@ -131,8 +131,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
     cr_assert(o.worked > 0, "%s@%s: nothing was compared", o.m->name, o.m->isa);
 }
 
-/* The properties. Each function gets a case after its call, makes more calls and compares their
- * bits. */
+/* The properties. Each function gets a case that was called already, makes more calls and compares the bits. */
 static bool start(trial *t, setting *o, size_t groups, unsigned more) {
     return begin(t, o, groups, o->size, NORMAL, o->parts | more) && trial_place(t, o->m);
 }
@@ -149,7 +148,7 @@ static bool all_written(setting *o, trial *all) {
     return right;
 }
 
-/* Groups alone, or in another order; but not BatchNorm's samples, which changes its sums. */
+/* Computes groups alone, or in another order, but never reorders BatchNorm's samples: that changes its sums. */
 static bool groups_elsewhere(setting *o, trial *all) {
     bool right = true;
     for (size_t count = 1; count <= o->groups; count += o->groups - 1) {
@@ -180,7 +179,7 @@ static bool in_place_and_threads(setting *o, trial *all) {
     return right;
 }
 
-/* Every buffer begins at another element of a vector and of a cache line. */
+/* Each buffer begins at a different element of a vector and of a cache line. */
 static bool anywhere(setting *o, trial *all) {
     bool right = true;
     for (unsigned with = 0; with <= IN_PLACE; with += IN_PLACE) {
@@ -218,7 +217,7 @@ static bool gain_of_one(setting *o, trial *all) {
     return right;
 }
 
-/* Results that depend on the scale of x scale exactly; y is equal. Other types lack the range. */
+/* Results that depend on the scale of x scale exactly, and y is equal. Only float32 has the range for this. */
 static bool scaled(setting *o, trial *all) {
     static const int power[NL_ARGS] =
         {[NL_X] = 1,    [NL_RESIDUAL] = 1, [NL_RUNNING_MEAN] = 1, [NL_RUNNING_VAR] = 2,
@@ -238,9 +237,9 @@ static bool scaled(setting *o, trial *all) {
     return right;
 }
 
-/* NaN or Inf in a group does not change other groups. The group itself is NaN, except that the
- * finite elements beside an Inf are 0 in an RMSNorm; in inference every element is separate. In a
- * demonstration the group may be anything. */
+/* NaN or Inf in a group does not change other groups. The group itself becomes NaN, but in an RMSNorm the
+ * finite elements beside an Inf become 0. In inference every element is separate. A demonstration may give
+ * anything in the group. */
 static bool special_values(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
     bool right = true, backward = p->pass == NL_BACKWARD;
@@ -264,8 +263,8 @@ static bool special_values(setting *o, trial *all) {
     return right;
 }
 
-/* y is beta (or 0) for groups of zeros; for LayerNorm of one element, where also dx is 0; and for
- * constant groups if the mean is refined. Otherwise the mean of equal numbers may be rounded. */
+/* y is beta (or 0) for groups of zeros, for LayerNorm of one element (dx is 0 too), and for constant groups if
+ * the mean is refined. Without refinement the mean of equal numbers may be rounded. */
 static bool beta_itself(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
     bool forward = p->pass == NL_FORWARD, refined = o->m->method == NL_REFINED, right = true;
@@ -292,12 +291,12 @@ static const struct {
     const char *name;
 } properties[] = {{all_written, "everything is written"},
                   {groups_elsewhere, "a group is the same alone and elsewhere in a batch"},
-                  {in_place_and_threads, "in place and any number of threads give the same"},
+                  {in_place_and_threads, "calls in place or on several threads give equal bits"},
                   {anywhere, "buffers may begin anywhere"},
                   {scaled, "scaling x by 2^k and eps by 4^k changes nothing"},
                   {special_values, "NaN and Inf stay in their group"},
                   {beta_itself, "zero, constant and single elements give beta"},
-                  {gain_of_one, "a gain of one is like none"}};
+                  {gain_of_one, "a gain of one equals no gain"}};
 
 static void try_properties(setting *o, size_t groups, size_t size) {
     trial all;
@@ -316,7 +315,7 @@ ParameterizedTestParameters(implementations, properties) {
     return every_entry();
 }
 
-/* Numbers and sizes of groups exceed a multiple of any vector length; long groups take turns. */
+/* Numbers and sizes of groups exceed a multiple of any vector length. Settings take turns with long sizes. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
     fork_always();

@@ -1,5 +1,5 @@
-/* The table of layers against jobs[], which has the same facts independently, against what
- * nl_forward and nl_backward accept, and against the reference's groups.
+/* Compares the table of layers with jobs[], which has the same facts independently, with the arguments that
+ * nl_forward and nl_backward accept, and with the reference's groups.
  * SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "jobs.h"
@@ -12,7 +12,7 @@ static const struct job *job_of(nl_op op, nl_pass pass) {
     return NULL;
 }
 
-/* A call whose arguments have separate buffers; those whose bit is not set are NULL. */
+/* A call whose arguments have separate buffers. Arguments whose bit is not set are NULL. */
 static nl_status call(const nl_problem *p, unsigned given) {
     static float memory[NL_ARGS][64];
     const nl_case c = {.problem = *p};
@@ -21,7 +21,7 @@ static nl_status call(const nl_problem *p, unsigned given) {
     return instance_call(&in, 1);
 }
 
-/* Is the argument a field of the pass's argument structure? Others cannot be passed. */
+/* Is the argument a field of the pass's argument structure? Other arguments cannot be passed. */
 static bool has_field(nl_arg a, nl_pass pass) {
     for (int i = 0; i < POINTERS && pointers[pass == NL_BACKWARD][i]; i++)
         if (!strcmp(pointers[pass == NL_BACKWARD][i], nl_arg_name(a, pass))) return true;
@@ -31,7 +31,7 @@ static bool has_field(nl_arg a, nl_pass pass) {
 static void check_argument(const nl_problem *p, const struct job *job, nl_arg a) {
     const char *name = nl_arg_name(a, p->pass), *of = spelled(p);
     const unsigned all = nl_takes(p->op, p->pass), bit = NL_BIT(a);
-    bool takes = all & bit; /* paired: needed where its partner is given */
+    bool takes = all & bit; /* paired: needed if its partner is given */
     bool paired = a == NL_RESIDUAL || a == NL_RUNNING_MEAN || a == NL_RUNNING_VAR;
     if (takes != may_have(job, name))
         cr_assert_fail("%s: the table and jobs[] differ in %s", of, name);
@@ -68,8 +68,7 @@ Test(layer, the_entry_points_take_what_the_table_says) {
     cr_assert(meaningful == JOBS, "%zu of %d jobs", meaningful, JOBS);
 }
 
-/* Elements with one mean, and elements with one gamma: x is 100 times the number of its group, and a
- * single element has a gradient. */
+/* Compares which elements share a mean and which share a gamma in the table and in the reference. */
 Test(layer, groups_are_those_of_the_reference) {
     static const size_t all[][3] = {{3, 37, 1}, {5, 3, 7}, {1, 2, 1}};
     for (size_t k = 0; k < NL_OPS * sizeof all / sizeof *all; k++) {
@@ -90,7 +89,7 @@ Test(layer, groups_are_those_of_the_reference) {
     }
 }
 
-/* 1 + gamma or gamma: a gamma of zeros makes a gain of one, or none. */
+/* With gamma = 0 the gain is 1 if the layer uses 1 + gamma, else 0. */
 Test(layer, gain) {
     for (nl_op op = 0; op < NL_OPS; op++)
         cr_assert(ref_gain(&(nl_problem){.op = op}, (float[]){0}, 0) == nl_layers[op].plus_one,

@@ -1,5 +1,5 @@
 /* Long rows and channels keep their digits: whatever their values, y, dx, dgamma and dbeta of what
- * nl_best() recommends are within 8 units. Plain C, of one lane, has no such promise.
+ * nl_best() recommends are within 8 units. Rungs in plain C, with one lane, do not promise this.
  * SPDX-License-Identifier: MIT */
 #include "trial.h"
 
@@ -20,7 +20,7 @@ static const char *const kinds[] = {"normal",      "head:1e6",  "decay:64",     
                                     "offset:1e3",  "offset:1e7"};
 enum { KINDS = sizeof kinds / sizeof *kinds, OFFSETS = 3 };
 
-/* The largest error of a gradient of the parameters, or 0 where the call has none. */
+/* The largest error of a parameter's gradient, or 0 if the call has no such gradient. */
 static double of_vector(const trial *t, nl_arg arg, const long double *want,
                         const long double *scale) {
     const float *got = t->in.at[arg];
@@ -70,7 +70,7 @@ Test(long_rows, forward_of_channels) {
     largest("batchnorm/forward", "1x1x1048576", "head:1e6");
 }
 
-/* Channels, except with offset, where the rounding of the saved mean is a larger error. */
+/* Tests channels, but not with offset, because there the rounding of the saved mean is a larger error. */
 Test(long_rows, backward) {
     static const char *const rows[] = {"3x4096", "9x16385", "2x40000", "9x1023", "5x40"};
     static const char *const channels[] = {"20000x2", "300x2x49", "2x2x20000"};

@@ -1,5 +1,5 @@
-/* Parameters in x's type: the bits of the same values as floats, and gradients that are rounded once,
- * to nearest even. SPDX-License-Identifier: MIT */
+/* Parameters in x's type give the bits of the same values as floats, and their gradients are rounded once, to
+ * nearest even. SPDX-License-Identifier: MIT */
 #include "trial.h"
 
 enum { N = 24, C = 150, S = 3, ELEMENTS = N * C * S };
@@ -34,7 +34,7 @@ static nl_status call(const nl_problem *p, int k, bool gain, bool shift, int thr
 
 static bool rounded(const nl_problem *p, int which) {
     for (size_t j = 0; j < p->c; j++) {
-        uint32_t due; /* as wide as a float, though the type has 16 bits */
+        uint32_t due; /* float's size, although the type has 16 bits */
         nl_store(p->dtype, &due, 0, sums[0][which][j]);
         if (memcmp(&due, (uint16_t *)sums[1][which] + j, sizeof(uint16_t))) return false;
     }

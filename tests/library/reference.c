@@ -1,5 +1,5 @@
-/* The long-double reference against examples worked by hand, MPFR in 400 bits on easy and hard
- * data, and special values; gradients.c has its gradients. SPDX-License-Identifier: MIT */
+/* Compares the long-double reference with examples worked by hand and with MPFR in 400 bits, on easy and hard
+ * data and special values. gradients.c tests its gradients. SPDX-License-Identifier: MIT */
 #include "exact.h"
 #include "layer.h"
 
@@ -12,8 +12,8 @@ static bool same(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-/* With eps = 12.5 the root of [3, 4] is 5, with eps = 3 that of [1, 3] is 2: exact, and wrong if
- * eps is in another place. Four digits mean a rounded result; w is gamma - 1. */
+/* The root is exactly 5 for [3, 4] with eps = 12.5, and exactly 2 for [1, 3] with eps = 3, but only if eps is
+ * in the right place. Results with four digits are rounded; w is gamma - 1. */
 static const struct example {
     nl_op op;
     size_t n, c;
@@ -49,7 +49,7 @@ Test(reference, worked_by_hand) {
     }
 }
 
-/* X = [[1, 2], [3, 4]]: means 2 and 3, variances 1, or 2 unbiased. */
+/* X = [[1, 2], [3, 4]] has means 2 and 3, biased variances 1 and unbiased variances 2. */
 Test(reference, running_statistics_by_hand) {
     for (int biased = 0; biased < 2; biased++) {
         r = (run){.x = {1, 2, 3, 4}, .running_mean = {10, 20}, .running_var = {4, 8}};
@@ -74,7 +74,7 @@ Test(reference, running_statistics_by_hand) {
 static exact e;
 static const struct kind *kind;
 
-/* Fails unless got is within 2^-bits of the scale. */
+/* Fails unless the error of got is at most 2^-bits times the scale. */
 static void judge(const char *what, size_t i, long double got, mpfr_t want, long double scale,
                   int bits) {
     long double error = exact_error(&e, got, want);
@@ -84,13 +84,13 @@ static void judge(const char *what, size_t i, long double got, mpfr_t want, long
                    what, i, got, log2l(error / scale), scale);
 }
 
-/* xhat and dx are stored as double, 2^-53 of the scale, after about ten operations in long double,
- * which on some machines is double: 2^-50 in all. The statistics stay long double: of its 64 bits,
- * a few dozen roundings may cost six. */
+/* xhat and dx are stored as double (error 2^-53 of the scale) after about ten operations in long double, which
+ * some machines compute in double: 2^-50 in all. The statistics stay long double; a few dozen roundings may
+ * cost 6 of its 64 bits. */
 enum { BITS = 50, STATISTIC_BITS = LDBL_MANT_DIG >= 64 ? 58 : 47 };
 
-/* Judges dgate of element i of a group. If the gate comes first, e.slope, the derivative by x *
- * silu(gate), becomes that by x. */
+/* Judges dgate of element i of a group. If the gate comes first, e.slope changes from the derivative by x *
+ * silu(gate) to the derivative by x. */
 static void judge_gate(size_t i, size_t at) {
     const double z = r.gate[at];
     const bool first = r.p.op == NL_GATE_FIRST_RMSNORM;
@@ -171,7 +171,7 @@ ParameterizedTest(size_t *index, reference, agrees_with_mpfr) {
     }
 }
 
-/* A NaN, an Inf or constant values in one group must not change a bit of the others. */
+/* A NaN, an Inf or constant values in one group must not change a bit of other groups. */
 Test(reference, special_values) {
     static const double values[] = {(double)NAN, (double)INFINITY, -(double)INFINITY, 0, 1234.1};
     for (size_t k = 0; k < NL_OPS * 5; k++) {
@@ -208,7 +208,7 @@ Test(reference, special_values) {
     }
 }
 
-/* In dy they reach all of its group's dx, and their feature's dgamma and dbeta, and nothing else. */
+/* A NaN or Inf in dy reaches all dx of its group, and dgamma and dbeta of its feature, but nothing else. */
 Test(reference, special_gradients) {
     for (size_t k = 0; k < NL_OPS * 2; k++) {
         fill(&other, (nl_op)(k / 2), &kinds[0], shapes[0]);
@@ -257,7 +257,7 @@ Test(reference, degenerate_shapes) {
     }
 }
 
-/* Beside 2^70 the ones are lost, even in long double, unless the sum is compensated. */
+/* Next to 2^70 the ones are lost, even in long double, unless the sum is compensated. */
 Test(reference, sums_are_compensated) {
     static const double large[] = {0x1p70, 1, 1, 0x1p70, -0x1p70, -0x1p70}; /* [3][2] */
     r = (run){.x = {1, 1, 1, 1, 1, 1}, .gamma = {1, 1}};

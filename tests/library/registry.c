@@ -29,7 +29,7 @@ Test(registry, unique) {
 
 Test(registry, every_kernel_file_has_an_entry) {
     size_t files = 0;
-    for (int f = 0; f <= NL_OPS; f++) { /* a layer may have its rungs in another one's folder */
+    for (int f = 0; f <= NL_OPS; f++) { /* a layer may have its rungs in another layer's folder */
         const char *its = f < NL_OPS ? nl_layers[f].name : "optimized";
         char path[4096];
         snprintf(path, sizeof path, "%s/%s", NL_SOURCE_DIR, its);
@@ -171,7 +171,7 @@ Test(registry, names) {
     }
 }
 
-/* Every test runs in its own process, so nothing has failed in this one before. */
+/* Every test runs in its own process, so no call has failed in this process before. */
 Test(registry, no_message_before_a_failure) {
     cr_assert_str_eq(nl_message(), "", "the first message is \"%s\"", nl_message());
     nl_forward(NULL, NULL, NULL, 1);

@@ -1,4 +1,4 @@
-/* Dispatch by its properties: on drawn problems, and on both sides of each threshold.
+/* Tests properties of the dispatch on random problems and on both sides of each threshold.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "caches.h"
@@ -33,7 +33,7 @@ static void need_optimized(void) {
     if (!rung("rows_simd")) cr_skip_test("optimized/ is not compiled for %s", nl_isa_best());
 }
 
-/* A problem of at most 2^bits elements; widths as models have them, short ones, and any. */
+/* A problem of at most about 2^bits elements. Widths are typical of models, short, or arbitrary. */
 static nl_problem draw(uint64_t i, int bits) {
     const struct job *job = &jobs[below(JOBS, 1, i)];
     nl_problem p = {.op = job->op, .pass = job->pass, .s = 1, .eps = 1e-5f, .momentum = 0.1f};
@@ -99,8 +99,8 @@ Test(routing, grows_with_the_rows) {
     }
 }
 
-/* Which rung a thread runs must not depend on the number of its rows: rows_registers adds in
- * another order, and backward may add dgamma in another order. */
+/* A thread's rung must not depend on the number of its rows, because rows_registers adds in another order, and
+ * backward may add dgamma in another order. */
 Test(routing, threads_change_no_order) {
     need_optimized();
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -115,7 +115,7 @@ Test(routing, threads_change_no_order) {
     }
 }
 
-/* A threaded rung that is named for a narrower instruction set stays in it. */
+/* If a threaded rung of a narrower instruction set is named, its threads stay in that set. */
 Test(routing, threads_stay_in_the_instruction_set) {
     need_optimized();
     for (size_t m = 0; m < nl_impl_count(); m++) {
@@ -129,7 +129,7 @@ Test(routing, threads_stay_in_the_instruction_set) {
     }
 }
 
-/* Each line of choices[] decides something: its rung is taken for some problem. */
+/* Each line of choices[] has an effect: its rung is chosen for some problem. */
 Test(routing, every_choice_is_taken) {
     need_optimized();
     if (rung("rows_simd")->lanes < 8) cr_skip_test("what short vectors keep is drawn too seldom");
@@ -179,7 +179,7 @@ static bool same_rows(const trial *a, const trial *b) {
     return memcmp(a->in.at[out], b->in.at[out], a->data.bytes[out]) == 0;
 }
 
-/* Without a name, the rung that nl_best() names runs. Stores and threads change no bit of y and dx;
+/* Without a name, the rung of nl_best() runs. Stores and threads change no bit of y and dx;
  * in forward this also holds if they change the choice. */
 Test(routing, what_is_named_runs) {
     need_optimized();
@@ -201,7 +201,7 @@ Test(routing, what_is_named_runs) {
     }
 }
 
-/* Streamed in groups, beside rows that are not finite, every row is written as if alone. */
+/* If rows are streamed in groups, every row is written as if alone, even beside rows that are not finite. */
 Test(routing, wide_rows) {
     static const char *const cases[] = {"f32/12x10243x1/nan",
                                         "f32/12x10243x1/nan/residual/in-place",
@@ -232,7 +232,7 @@ static void note_backward(const nl_problem *p, const nl_backward_args *a, int th
 
 static float memory[NL_ARGS][40000];
 
-/* The threads that an implementation gets when the caller allows N. */
+/* The number of threads that an implementation gets if the caller allows N. */
 static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
     void *at[NL_ARGS];
     for (nl_arg a = 0; a < NL_ARGS; a++) at[a] = memory[a];
@@ -245,8 +245,7 @@ static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
 static nl_impl probe =
     TEST_IMPL(.threaded = true, .forward = note_forward, .backward = note_backward);
 
-/* Runs under the name of the rung with which nl_best() forks, and under a name that nl_best() does
- * not know. */
+/* Runs under the name of the rung with which nl_best() forks, and under a name that nl_best() never chooses. */
 static void check_threads(nl_problem p) {
     char name[64];
     const nl_tuning all = {0};

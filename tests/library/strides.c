@@ -1,5 +1,5 @@
-/* Rows that do not follow each other give the bits of rows that do, nothing between them is written,
- * what makes no sense is refused, and wrong kernels are found. SPDX-License-Identifier: MIT */
+/* Rows with gaps give the bits of packed rows, and nothing between them is written. Impossible strides are
+ * refused, and wrong kernels are found. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "trial.h"
 
@@ -7,8 +7,8 @@ TestSuite(strides, .init = fork_always);
 
 enum { ROWS_MOST = 48, WIDEST = 300, ELEMENTS = 3 * ROWS_MOST * (WIDEST + 80), GAP = 0x5a };
 
-/* The strides of a tensor: with gaps between rows and inner dimensions; with the inner dimension
- * outside; or packed. */
+/* Strides of a tensor with gaps between rows and inner dimensions, with the inner dimension outside, or
+ * packed. */
 static nl_stride draw_stride(const nl_problem *p, uint64_t i) {
     const size_t row = p->c + below(20, 30, i), gap = below(60, 31, i);
     if (below(4, 32, i) == 0) return (nl_stride){0, 0};
@@ -87,7 +87,7 @@ static void check(uint64_t i, const nl_impl *impl) {
         cr_assert_fail("%s: %s", name, nl_message());
     bool right = memcmp(mean[0], mean[1], p.n * sizeof **mean) == 0 &&
                  memcmp(rstd[0], rstd[1], p.n * sizeof **rstd) == 0;
-    for (int k = Y; k <= RESIDUAL_OUT; k++) { /* what packing leaves are the gaps */
+    for (int k = Y; k <= RESIDUAL_OUT; k++) { /* without the packed rows, only gaps are left */
         static float back[ELEMENTS], gap[ELEMENTS];
         memset(back, GAP, sizeof back), memset(gap, GAP, sizeof gap);
         for (size_t e = 0; e < count; e++) {
@@ -115,7 +115,7 @@ static void refused(const nl_impl *impl, const nl_problem *p, const nl_forward_a
               status, nl_message(), why);
 }
 
-/* One tensor [4][2 + 1 + 1][8]: two heads of q, one of k, one of v. */
+/* One tensor [4][2 + 1 + 1][8] has two heads of q, one of k and one of v. */
 Test(strides, what_is_refused) {
     static float qkv[128], other[256], g[8];
     const nl_problem heads =
@@ -188,7 +188,7 @@ Test(strides, wrong_kernels_are_found) {
     }
 }
 
-/* rmsnorm of plain C that takes one tensor's strides for another's. */
+/* rmsnorm in plain C that uses the strides of one tensor for another tensor. */
 static size_t taken, instead;
 
 static nl_plan mistaken(const nl_plan *plan, nl_rows *rows) {
@@ -217,7 +217,7 @@ static void mistaken_backward(const nl_problem *p, const nl_backward_args *a, in
     nl_find("rmsnorm/backward", "c")->backward(p, &b, threads);
 }
 
-/* Does the kernel `mine` fail any of these cases with strides? */
+/* Does the kernel `mine` fail any case of the list that has strides? */
 static bool found(const case_list *list, const nl_impl *mine) {
     for (size_t i = 0; i < list->count; i++) {
         const nl_case *c = &list->items[i];
@@ -233,12 +233,12 @@ static bool found(const case_list *list, const nl_impl *mine) {
     return false;
 }
 
-/* The tensors in the order of rising gaps: a kernel that takes larger strides than a tensor's own
- * reads past its end, which ends the test. */
+/* The tensors in the order of rising gaps. With strides larger than its own a tensor would be read past its
+ * end, which would end the test. */
 static const size_t by_gap[][4] =
     {[NL_FORWARD] = {X, RESIDUAL, Y, RESIDUAL_OUT}, [NL_BACKWARD] = {X, RESIDUAL, Y, DY}};
 
-/* For each pair of tensors, `normlab try` finds a kernel that mistakes one's strides for the other's. */
+/* For each pair of tensors, the cases of `normlab try` find a kernel that confuses their strides. */
 Test(strides, the_short_suite_tells_tensors_apart) {
     nl_impl mine[] = {[NL_FORWARD] = *nl_find("rmsnorm/one_pass", "c"),
                       [NL_BACKWARD] = *nl_find("rmsnorm/backward", "c")};

@@ -1,5 +1,5 @@
-/* Any number of threads is legal: more than the machine can start give the bits of one thread, and
- * neither end the process nor crash it. SPDX-License-Identifier: MIT */
+/* Any number of threads is legal. More threads than the machine can start give the bits of one thread, and do
+ * not end the process. SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "parallel.h"
 #include "trial.h"
@@ -14,7 +14,7 @@
 
 TestSuite(threads, .init = one_thread);
 
-/* Does every threaded implementation give the bits of one thread? Returns how many were called. */
+/* Does every threaded implementation give the bits of one thread? Returns the number of implementations called. */
 static int compare(int threads) {
     int called = 0;
     for (size_t i = 0; i < nl_impl_count() * JOBS; i++) {
@@ -50,7 +50,7 @@ Test(threads, at_least_64_may_be_asked_for) {
     cr_assert(nl_max_threads() == 64, "%d", nl_max_threads());
 }
 
-/* The threads of this process, which OpenMP keeps; 0: unknown. */
+/* The number of threads of this process, which OpenMP keeps alive; 0: unknown. */
 static int running(void) {
     DIR *tasks = opendir("/proc/self/task");
     int count = 0;
@@ -81,8 +81,7 @@ static void add_up(void *sum, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) __atomic_fetch_add((size_t *)sum, i, __ATOMIC_RELAXED);
 }
 
-/* fork() copies one thread: to wait for the others, as OpenMP's runtime does, would take
- * forever. */
+/* fork() copies one thread only. OpenMP's runtime would wait for the other threads forever. */
 Test(threads, a_child_of_fork_computes_alone) {
     size_t sum = 0;
     int status;
@@ -119,7 +118,7 @@ static void *nothing(void *context) {
     return context;
 }
 
-/* Allows no further process or thread: to this user or, for root, to a user who has none. */
+/* Allows no further process or thread to this user; root first becomes a user without processes. */
 static void limit_processes(void) {
     const struct rlimit none = {1, 1};
     pthread_t thread;

@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# `normlab doctor` as a user sees it: every topic once, three outputs that agree, and findings that follow
-# the process's CPUs, threads and addresses.
-# Usage: tests/machine/doctor.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests `normlab doctor` as a user sees it: every topic appears once, three outputs agree, and findings follow the
+# process's CPUs, threads and addresses. Usage: tests/machine/doctor.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset OMP_NUM_THREADS OMP_PROC_BIND OMP_PLACES NO_COLOR
 skipped=0

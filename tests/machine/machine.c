@@ -1,4 +1,4 @@
-/* The doctor's findings on machines that are only the texts of their kernels' files.
+/* Tests the doctor's findings on fake machines, which are only the texts of the kernel's files.
  * SPDX-License-Identifier: MIT */
 #include "machine/exam.h"
 #include "wrap.h"
@@ -14,7 +14,7 @@
 typedef struct expected {
     const char *topic;
     finding_level level;
-    const char *text; /* of the value or the advice */
+    const char *text; /* expected in the value or the advice */
 } expected;
 
 /* Everything spoils a measurement. */
@@ -149,7 +149,7 @@ static const expected of_none[] = {
     {0},
 };
 
-/* By how much the counters rise in the second of the examination, up to the files' numbers. */
+/* The rise of the counters during the second of the examination; the files have the final numbers. */
 typedef struct second {
     double busy, steal, swapped, throttled;
 } second;

@@ -1,5 +1,5 @@
-/* The network of the study `ablation`: its gradients against difference quotients, and the
- * invariances of its norms. SPDX-License-Identifier: MIT */
+/* Compares the gradients of the study `ablation` with difference quotients, and tests the invariances of its
+ * norms. SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "points.h"
 #include "slope.h"
@@ -36,7 +36,7 @@ static void slope(mlp *net, size_t first, size_t count, uint64_t stream) {
     expect_slope(name, net->parameters + first, net->gradient + first, count, stream, loss_of, net);
 }
 
-/* Along directions of each layer's weights, and of its biases. */
+/* Tests the gradient along directions of each layer's weights and biases. */
 Test(ablation, gradient) {
     for (int norm = 0; norm < MLP_NORMS; norm++) {
         mlp net = small((mlp_norm)norm);
@@ -49,7 +49,7 @@ Test(ablation, gradient) {
                 slope(&net, first, from * to, stream);
                 if (norm != MLP_BATCH || l == net.layers)
                     slope(&net, first + from * to, to, stream);
-                else /* a channel's bias is gone with its mean */
+                else /* subtracting the mean removes a channel's bias */
                     for (size_t i = first + from * to; i < first + (from + 1) * to; i++)
                         cr_assert(fabsf(net.gradient[i]) < 1e-6f, "%g", (double)net.gradient[i]);
             }

@@ -1,5 +1,5 @@
-/* The steps of the study `model_step`: gradients against difference quotients, and a token with a
- * cache against all tokens at once. Skipped without OpenBLAS. SPDX-License-Identifier: MIT */
+/* Tests the steps of the study `model_step`: gradients against difference quotients, and a token with a cache
+ * against all tokens at once. Skipped without OpenBLAS. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "models/step.h"
 #include "slope.h"
@@ -87,7 +87,7 @@ Test(step, one_token_after_the_others) {
     }
 }
 
-/* Later tokens change nothing; earlier ones do. */
+/* Later tokens do not change a token's output; earlier tokens do. */
 Test(step, tokens_do_not_see_the_next) {
     need_blas();
     for (size_t k = 0; k < 2; k++) {

@@ -1,11 +1,12 @@
 #!/usr/bin/env bash
-# The rungs across ranks: the suite with OpenMPI on up to 8 ranks and with MPICH on 2, and mutants, which must fail in
-# the rungs named. Usage: tests/mpi/run.sh BUILD_FOLDER, from the root. SPDX-License-Identifier: MIT
+# Tests the rungs across ranks: the suite with OpenMPI on up to 8 ranks and with MPICH on 2, and mutants, which must
+# fail in the named rungs. Usage: tests/mpi/run.sh BUILD_FOLDER, from the root. SPDX-License-Identifier: MIT
 set -uo pipefail
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 build=$1 bad=0 copy=$1/ranks_mutant
 some=(batchnorm/{forward,backward}/f32/33x7/normal layernorm/{forward,backward}/f32/130x33/normal)
-# PROGRAM CASE...: on 8 ranks, more than there are processors. MPICH's do not yield while they wait: 8 would take minutes.
+# PROGRAM CASE...: runs 8 ranks, more than processors. MPICH gets 2: 8 would take minutes, because waiting ranks do not
+# yield.
 ranks() {
     local run=(mpirun.openmpi --oversubscribe -n 8)
     [[ $1 != *mpich* ]] || run=(mpirun.mpich -n 2)

@@ -1,5 +1,5 @@
-/* One kernel for every layer and pass, right unless `wrong` has a mistake for it: short, serial,
- * slow. SPDX-License-Identifier: MIT */
+/* One short, serial and slow kernel for every layer and pass. It is right unless `wrong` has a mistake for the
+ * call. SPDX-License-Identifier: MIT */
 #include "mutants.h"
 #include "reference.h"
 
@@ -54,7 +54,7 @@ static void touch(const nl_problem *p, const nl_forward_args *a) {
     if (w.write_x) nl_store(p->dtype, (void *)a->x, n / 2, seen);
 }
 
-/* Is element e of a group missing in its sums? */
+/* Do the group's sums miss element e? */
 static bool is_lost(size_t e) {
     return (w.sums_end && e >= w.sums_end) || e + 1 == w.lost_element;
 }
@@ -63,7 +63,7 @@ static float flush(float y) {
     return fabsf(y) < w.flushed ? 0 : y;
 }
 
-/* The mistakes for a problem of this size and a call with these arguments. */
+/* The mistakes that apply to a problem of this size and a call with these arguments. */
 static wrong wrong_for(const nl_problem *p, const void *const at[NL_ARGS]) {
     bool here = nl_group_size(p) >= w.from && ref_groups(p) >= w.from_rows;
     unsigned given = 0, overwritten = 0;
@@ -77,7 +77,7 @@ static wrong wrong_for(const nl_problem *p, const void *const at[NL_ARGS]) {
     return here ? w : (wrong){0};
 }
 
-/* A NaN in element i counts as 0. */
+/* Does a NaN in element i count as 0? */
 static bool is_ignored(const nl_problem *p, size_t i, float v) {
     const size_t g = nl_layers[p->op].by_channel ? nl_feature_of(p, i) : i / p->c;
     return w.odd_numbers && g % 2 && isnan(v);
@@ -96,7 +96,7 @@ static size_t at(const nl_problem *p, size_t g, size_t e) {
     return w.run ? g * w.run + e : nl_element(p, g, e);
 }
 
-/* The value that a group's sums take. */
+/* The value of element e in the group's sums. */
 static float value_at(const nl_problem *p, const nl_forward_args *a, size_t g, size_t e) {
     const size_t i = at(p, g, e);
     bool alone = w.residual_end && e >= w.residual_end;
@@ -163,7 +163,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j);
             if (!w.beta_first) y += beta;
             if ((w.folded || (w.folded_from && g >= w.folded_from)) &&
-                !cast) { /* as many libraries do: right */
+                !cast) { /* right, and used by many libraries */
                 const float scale = gain_of(p, a->gamma, j) * rstd;
                 y = x * scale + (beta - mean * scale);
             }
@@ -232,7 +232,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
     for (size_t g = 0; g < groups; g++) {
         float mean = a->mean ? a->mean[g] : 0, rstd = a->rstd[g];
         if (!w.carried_sums) mean_g = mean_gx = 0;
-        for (size_t e = 0; e < 2 * m; e++) { /* first the sums, then dx */
+        for (size_t e = 0; e < 2 * m; e++) { /* e < m: the sums; then dx */
             size_t i = nl_element(p, g, e % m), j = nl_feature_of(p, i);
             float dy = load(p, NL_DY, a->dy, i), gain = gain_of(p, a->gamma, j);
             if (is_ignored(p, i, dy)) dy = 0;
@@ -248,7 +248,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                 float means = mean_g * (float)(nl_layers[p->op].centred + w.more_means);
                 float dx =
                     (w.no_rstd ? 1 : rstd) * out * (in - means - (w.no_gx ? 0 : xhat * mean_gx));
-                if (w.raw_sums) { /* here mean_gx is of g * x, and xhat is x */
+                if (w.raw_sums) { /* here mean_gx is mean(g * x), and xhat is x */
                     const float b = (mean_g * mean - mean_gx) * rstd * rstd * rstd;
                     dx = rstd * in + b * xhat + (-b * mean - mean_g * rstd);
                 }

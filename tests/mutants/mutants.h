@@ -1,5 +1,5 @@
-/* Wrong kernels that the verifier must reject: table.c names them, kernel.c computes them,
- * tests/verify/checker.c tests the verifier with them, and tests/acceptance/ other projects' tests.
+/* Wrong kernels that the verifier must reject. table.c names them, kernel.c computes them. They test the
+ * verifier (tests/verify/checker.c) and other projects' tests (tests/acceptance/).
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -17,7 +17,7 @@ enum {
     BEFORE
 };
 
-/* The mistakes of the kernel; all zero: it is right. */
+/* The mistakes of the kernel; if all are zero, the kernel is right. */
 typedef struct wrong {
     int y, read, write, more_means; /* more_means: extra mean(g) terms in dx */
     int right_calls;                /* after N right calls y is zero; 0: never */
@@ -31,35 +31,35 @@ typedef struct wrong {
         unshifted_mean, twice_gamma, negated, swapped_stats, about_first, saved_correction;
     bool half_xhat, half_mean_g, half_mean_gx, half_mean, half_rstd, half_gain; /* in 16 bits */
     bool toward_zero, ties_away;    /* how y, residual_out and dx are stored */
-    bool write_problem, lost_dbeta; /* dbeta misses lost_rows, too */
+    bool write_problem, lost_dbeta; /* lost_dbeta: dbeta misses lost_rows too */
     bool odd_numbers;               /* in odd groups a NaN of x or dy counts as 0 */
     bool folded, raw_sums;          /* no mistakes: y = x * a + b; dx from sums of g and g * x */
-    float eps;                      /* replaces the problem's eps; 0: none */
-    size_t feature;                 /* no_gamma and no_beta are meant from this feature on */
+    float eps;                      /* if not 0, replaces the problem's eps */
+    size_t feature;                 /* no_gamma and no_beta begin at this feature */
     size_t run;                     /* statistics over runs of N elements in memory */
     float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
-    size_t sums_end;                            /* sums along a row end here; 0: at its end */
-    size_t residual_end;                        /* the residual in such sums ends here */
+    size_t sums_end;                            /* sums along a row end here; 0: at the row's end */
+    size_t residual_end;                        /* the residual in a row's sums ends here */
     size_t lost_element;  /* 1 + the element that a row's sums miss; 0: none */
-    size_t lost_rows;     /* dgamma misses one row of N, */
-    size_t lost_blocks;   /* or all full blocks of N */
-    size_t stale_from;    /* rows from here on take the statistics of the row before it */
+    size_t lost_rows;     /* dgamma misses one row in every N */
+    size_t lost_blocks;   /* dgamma misses all full blocks of N rows */
+    size_t stale_from;    /* rows from here on all use the statistics of the row before */
     size_t folded_from;   /* no mistake: rows from here on are folded */
-    size_t from;          /* all of this only in groups of N values, */
+    size_t from;          /* all this only in groups of N values, */
     size_t from_rows;     /* with N groups, */
     unsigned with;        /* in calls with these arguments, NL_BIT() of each, */
     unsigned without;     /* but without these, */
-    unsigned overwritten; /* and that overwrite just these inputs; 0: any */
+    unsigned overwritten; /* and only if exactly these inputs are overwritten; 0: any */
     bool in_suite;        /* no mistake: the mutant's case is in the built-in suite */
 } wrong;
 
 typedef struct mutant {
-    const char *name, *text; /* text: a case that it must fail and the right kernel passes */
+    const char *name, *text; /* text: a case that the mutant must fail */
     wrong w;
 } mutant;
 
 extern const mutant mutants[];
 extern const size_t mutant_count;
 
-/* Returns the kernel with these mistakes, and resets its count of calls. */
+/* Returns the kernel with these mistakes, and resets the kernel's count of calls. */
 nl_impl mutant_kernel(nl_method method, wrong now);
