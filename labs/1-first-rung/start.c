@@ -13,7 +13,7 @@ NL_INLINE void rmsnorm(nl_view v) {
         /* TODO: for each i < v.c, y_i; then rstd for the backward pass. v.eps is eps.
          *     nl_x(row, i)              x_i as a float, with its residual
          *     nl_put_y(row, i, xhat)    multiplies xhat by gamma_i and stores y_i
-         *     nl_keep(row, 0, rstd)     saves rstd; the 0 is the mean, which RMSNorm has not */
+         *     nl_keep(row, 0, rstd)     saves rstd; the 0 is the mean, which RMSNorm lacks */
     }
 }
 

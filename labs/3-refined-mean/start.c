@@ -1,4 +1,4 @@
-/* Lab 3: refine the mean. This is layernorm/two_pass.c: right while the mean of a row is near zero.
+/* Lab 3: refine the mean. This is layernorm/two_pass.c, which is right while the mean of a row is near zero.
  * TODO: measure the rounding error of the mean in the second pass, and correct for it.
  *
  * idea   TODO: what this kernel does differently, and why that is right.
@@ -37,8 +37,8 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     nl_with_type(p, a, layernorm);
 }
 
-/* TODO, step 1: .method is a promise. Errors are judged by its bound; the assignment asks for
- * NL_REFINED, whose bound does not grow with mean/sigma. */
+/* TODO, step 1: .method is a promise. normlab judges errors by the method's bound. The assignment
+   requires NL_REFINED, whose bound does not grow with mean/sigma. */
 NL_IMPL(.about = "TODO: a description in one line", .ops = NL_BIT(NL_LAYERNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1,
         .forward = forward);

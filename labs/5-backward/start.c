@@ -6,7 +6,7 @@
 #include "kernel.h"
 
 NL_INLINE void layernorm(nl_backward_view v) {
-    nl_clear_gradients(v); /* dgamma and dbeta are 0 now, where they are wanted */
+    nl_clear_gradients(v); /* dgamma and dbeta are 0 now, unless NULL */
     for (size_t r = 0; r < v.n; r++) {
         nl_backward_view row = nl_backward_row(v, r);
         (void)row;
@@ -16,7 +16,7 @@ NL_INLINE void layernorm(nl_backward_view v) {
          *     nl_g(row, i)                g_i
          *     *row.mean, *row.rstd        as forward has saved them
          *     nl_put_dx(row, i, dx)       stores dx_i
-         *     v.dgamma[i], v.dbeta[i]     sums over all rows; each is NULL where not wanted */
+         *     v.dgamma[i], v.dbeta[i]     sums over all rows; each may be NULL */
     }
 }
 

@@ -48,7 +48,7 @@ NL_INLINE void put(nl_view row, float rstd, size_t i, size_t k) {
     vstore(row.t, row.y, i, k, xhat * vgain(row.gamma, row.plus_one, i, k));
 }
 
-/* The elements from begin to end - 1 of y; VLEN as a constant is faster than as the value of k. */
+/* Writes the elements from begin to end - 1 of y. The constant VLEN is faster than a variable k. */
 NL_INLINE void put_piece(nl_view row, float rstd, size_t begin, size_t end) {
     size_t i = begin;
     for (; i + VLEN <= end; i += VLEN) put(row, rstd, i, VLEN);

@@ -1,6 +1,6 @@
 /* idea   16 bits only where numbers are stored. Each is converted to float when it is read; sums,
- *        rstd, xhat and the sum with the residual stay floats; y is rounded once, and xhat only
- *        where the problem asks for a cast before the weight.
+ *        rstd, xhat and the sum with the residual stay floats; y is rounded once, and xhat only if
+ *        the problem casts before the weight.
  * gain   Half the bytes of f32, with the error of one rounding.
  * fails  In time: conversions in integer arithmetic, one element at a time.
  * SPDX-License-Identifier: MIT */
@@ -11,7 +11,7 @@ NL_INLINE float from_bf16(uint16_t h) {
     return nl_from_bits((uint32_t)h << 16);
 }
 
-/* To nearest, ties to even: the addition carries into the upper half if that has to grow. */
+/* Rounds to nearest, ties to even: the addition carries into the upper half to round it up. */
 NL_INLINE uint16_t to_bf16(float f) {
     uint32_t u = nl_bits(f);
     if (f != f) return (uint16_t)(u >> 16 | 0x40); /* a NaN stays one */
@@ -48,7 +48,7 @@ NL_INLINE void store(nl_dtype t, void *p, size_t i, float f) {
     ((uint16_t *)p)[i] = t == NL_F16 ? to_f16(f) : to_bf16(f);
 }
 
-/* D(f): what f becomes when it is stored as t and read again. */
+/* D(f): the value of f after it is stored as t and read again. */
 NL_INLINE float rounded(nl_dtype t, float f) {
     return t == NL_F16 ? from_f16(to_f16(f)) : from_bf16(to_bf16(f));
 }

@@ -1,9 +1,9 @@
-/* idea   Rows are independent: each thread gets a run of them. Where there are fewer rows than
- *        threads, threads share each row, in pieces of 4096 elements: every piece is summed by
- *        itself, whoever does it, and one thread adds the sums from first to last. So the order of
- *        all additions depends on c alone, and the bits do not depend on the number of threads.
- * gain   Up to the number of threads where the data are in caches; less where memory is shared.
- * fails  Waking threads takes microseconds: 16384 elements or fewer get one.
+/* idea   Rows are independent: each thread gets a run of them. If there are fewer rows than
+ *        threads, threads share each row, in pieces of 4096 elements: each piece has its own sum,
+ *        and one thread adds the sums from first to last. So the order of all additions depends on
+ *        c alone, and the bits do not depend on the number of threads.
+ * gain   A factor of up to the number of threads if the data are in caches; less in shared memory.
+ * fails  Waking threads takes microseconds: 16384 elements or fewer get one thread.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
 #include "vec.h"
@@ -11,7 +11,7 @@
 enum { PIECE = 4096, FORK = 16384 };
 
 typedef struct job {
-    nl_view v; /* all rows, or one that is shared */
+    nl_view v; /* all rows, or one shared row */
     float *sums, rstd;
 } job;
 
@@ -57,7 +57,7 @@ NL_INLINE void put(nl_view row, float rstd, size_t i, size_t k) {
     vstore(row.t, row.y, i, k, xhat * vgain(row.gamma, row.plus_one, i, k));
 }
 
-/* The elements from begin to end - 1 of y; VLEN as a constant is faster than as the value of k. */
+/* Writes the elements from begin to end - 1 of y. The constant VLEN is faster than a variable k. */
 NL_INLINE void put_piece(nl_view row, float rstd, size_t begin, size_t end) {
     size_t i = begin;
     for (; i + VLEN <= end; i += VLEN) put(row, rstd, i, VLEN);

@@ -1,6 +1,6 @@
 /* idea   Vectors, four in turn for each sum, and a second reading that also measures the rounding error
  *        of the mean, as layernorm/refined.c does.
- * gain   No addition waits for the one before: the time of the loads decides. x is still read three
+ * gain   No addition waits for the previous one: the loads decide the time. x is still read three
  *        times, twice of them from the first-level cache.
  * fails  Short rows, where the ends of the loops take longer than the loops; and tensors beyond the
  *        caches, where y is read before it is written (optimized/rows_streaming.c does not).
@@ -55,7 +55,7 @@ NL_INLINE void put(nl_view row, float mean, float error, float rstd, size_t i, s
     vstore(row.t, row.y, i, k, y);
 }
 
-/* VLEN as a constant is faster than as the value of k. */
+/* The constant VLEN is faster than a variable k. */
 NL_INLINE void put_row(nl_view row, float mean, float error, float rstd) {
     size_t i = 0;
     for (; i + VLEN <= row.c; i += VLEN) put(row, mean, error, rstd, i, VLEN);
@@ -69,7 +69,7 @@ NL_INLINE void layernorm(nl_view v) {
         const float first = nl_x(row, 0);
         const float mean = first + sum_around(row, first, false).d * per_c;
         const sums s = sum_around(row, mean, true);
-        const float error = s.d * per_c; /* of the mean, which is rounded */
+        const float error = s.d * per_c; /* the rounding error of the mean */
         const float var = s.squares * per_c - error * error;
         const float rstd = 1 / sqrtf((var > 0 ? var : var < 0 ? 0 : var) + v.eps);
         put_row(row, mean, error, rstd);
