@@ -1,8 +1,8 @@
 /* idea   Takes rows of up to six vectors, VLEN rows at a time: their sums are reduced together, one
  *        row's sum in each lane, and the statistics of all these rows are computed at once. gamma
  *        and beta of up to four vectors stay in registers. With a residual or a cast before the
- *        weight, the loops of rows/forward.c run. Rows of whole cache lines are stored past the
- *        caches if the plan says so.
+ *        weight, the loops of rows/forward.c run, or in 16 bits those of rows/kept.c. Rows of whole
+ *        cache lines are stored past the caches if the plan says so.
  * gain   Reducing a vector, the root and the division take longer than the rest of a short row.
  *        Together, they take little more for 16 rows than for one. LayerNorm writes such a group
  *        while the means of the next one are on their way.
@@ -14,10 +14,13 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     static const row_recipe cached = {.statistics = CERTIFIED},
                             streams = {.statistics = CERTIFIED, .streaming = true};
     (void)threads;
+    const row_recipe *q = a->plan && a->plan->streams ? &streams : &cached;
     if (!a->residual && !casts(p))
         rows_short_forward(p, a);
+    else if (p->dtype == NL_F32 || p->c <= VLEN)
+        rows_forward(p, a, q);
     else
-        rows_forward(p, a, a->plan && a->plan->streams ? &streams : &cached);
+        rows_kept_forward(p, a, q);
 }
 
 static const nl_threshold thresholds[] = {{NL_OF_C, VLEN},
