@@ -9,7 +9,7 @@ function(nl_add_isa_library library isa)
     target_link_libraries(${library} PRIVATE normlab_flags)
 endfunction()
 
-# The file is the registration: every kernel file becomes one line of the table for each ISA. A
+# A kernel file needs no registration: it becomes one line of the table for each ISA. A
 # generated source defines its name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive) and
 # includes it, so that a new file recompiles no other.
 #     nl_add_kernels(ISA avx2 FOLDERS optimized)
@@ -20,7 +20,7 @@ function(nl_add_kernels)
     nl_add_isa_library(${library} ${ARG_ISA})
     target_compile_options(${library} PRIVATE ${ARG_FLAGS})
     foreach(folder IN LISTS ARG_FOLDERS)
-        # Folders below hold what several rungs of this folder share.
+        # Subfolders hold code that several rungs of this folder share.
         file(GLOB shared CONFIGURE_DEPENDS ${folder}/*/*.c)
         target_sources(${library} PRIVATE ${shared})
         file(GLOB sources CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} ${folder}/*.c)
@@ -48,7 +48,7 @@ function(nl_write_table file)
     file(CONFIGURE OUTPUT ${file} CONTENT "${text}" @ONLY)
 endfunction()
 
-# Fails where a line of choices[] in core/best.c names no kernel file.
+# Fails if a line of choices[] in core/best.c names no kernel file.
 set_property(DIRECTORY APPEND PROPERTY CMAKE_CONFIGURE_DEPENDS ${PROJECT_SOURCE_DIR}/core/best.c)
 file(STRINGS ${PROJECT_SOURCE_DIR}/core/best.c choices REGEX "^    {\"")
 foreach(choice IN LISTS choices)

@@ -1,4 +1,4 @@
-# Optional: the rungs across ranks (docs/ranks.md), a program for each MPI that is here. The library needs neither.
+# Optional: builds the rungs across ranks (docs/ranks.md), one program for each installed MPI. The library needs no MPI.
 if(SKBUILD OR CMAKE_CROSSCOMPILING OR CMAKE_C_FLAGS MATCHES "-fsanitize|--coverage")
     return()
 endif()

@@ -1,17 +1,17 @@
-# The program. It is here because a build folder of peers has nothing else to compile (CMakeLists.txt).
+# The program is defined here because a build folder of peers compiles nothing else (CMakeLists.txt).
 add_executable(normlab_program harness/commands/main.c)
 set_target_properties(normlab_program PROPERTIES OUTPUT_NAME normlab
     ENABLE_EXPORTS ON)  # for kernels of --load
 target_link_libraries(normlab_program PRIVATE normlab_harness normlab_flags)
 
-# Peers, the layers of other libraries (docs/peers.md): only in the program of the build folder. The
-# library and what is installed do not depend on them. A peer is harness/peers/NAME*.c.
+# Peers, the layers of other libraries (docs/peers.md), are only in the program of the build folder.
+# The library and the installed files do not depend on peers. A peer is harness/peers/NAME*.c.
 set(NORMLAB_PEERS AUTO CACHE STRING "Peers: AUTO (those found), ON (required), OFF")
 set_property(CACHE NORMLAB_PEERS PROPERTY STRINGS AUTO ON OFF)
 set(NORMLAB_TORCH "" CACHE PATH "The folder of the Python package torch; empty: the active Python's")
 set(installed_program normlab_program)
 
-# Adds a peer unless there is a reason not to.
+# Adds a peer unless `why` has a reason against it.
 macro(nl_add_peer name title why)
     if("${why}" STREQUAL "")
         message(STATUS "Peers: ${title}")
@@ -81,7 +81,7 @@ if(NORMLAB_PEERS)
     endif()
     nl_add_peer(torch "PyTorch in ${torch}" "${why}")
 
-    # The archives of its releases have both; the Python package has the library without headers.
+    # ONNX Runtime's release archives have library and headers; its Python package has the library alone.
     find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h PATH_SUFFIXES onnxruntime
         onnxruntime/core/session)
     find_library(ONNXRUNTIME_LIBRARY onnxruntime)
@@ -95,7 +95,7 @@ if(NORMLAB_PEERS)
     endif()
     nl_add_peer(onnxruntime "ONNX Runtime in ${ONNXRUNTIME_LIBRARY}" "${why}")
 
-    # 2.0 and later: earlier versions have no matrix equations by this name.
+    # LIBXSMM 2.0 or later: earlier versions have no matrix equations by this name.
     find_path(LIBXSMM_INCLUDE_DIR libxsmm.h PATH_SUFFIXES include libxsmm)
     find_library(LIBXSMM_LIBRARY xsmm PATH_SUFFIXES lib)
     mark_as_advanced(LIBXSMM_INCLUDE_DIR LIBXSMM_LIBRARY)

@@ -1,5 +1,5 @@
 # The toolchain of the preset `wasm`: the clang and C library of the package ziglang, which
-# requirements-site.txt pins. PYTHON, or .venv-site's: the one that has it.
+# requirements-site.txt pins. PYTHON: the Python that has this package; by default .venv-site's.
 set(CMAKE_SYSTEM_NAME Generic)
 set(CMAKE_SYSTEM_PROCESSOR wasm32)
 set(python $ENV{PYTHON})

@@ -23,7 +23,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
         }
         float rstd = 1 / sqrtf(squares / (float)p->c + p->eps);
 
-        for (size_t i = 0; i < p->c; i++) { /* y may be x, residual_out may be residual */
+        for (size_t i = 0; i < p->c; i++) { /* y may alias x, and residual_out residual */
             float v = residual ? x[i] + residual[i] : x[i];
             if (residual_out) residual_out[i] = v;
             y[i] = gamma ? v * rstd * gamma[i] : v * rstd;

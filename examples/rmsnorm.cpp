@@ -12,7 +12,7 @@ namespace {
 
 using row = std::span<float>;
 
-/* Row r of a tensor, or none. */
+/* Row r of a tensor; without a tensor, an empty row. */
 row row_of(const void *tensor, std::size_t r, std::size_t c) {
     return tensor ? row(static_cast<float *>(const_cast<void *>(tensor)) + r * c, c) : row();
 }
@@ -30,7 +30,7 @@ void forward(const nl_problem *p, const nl_forward_args *a, int) {
         for (std::size_t i = 0; i < p->c; i++) squares += value(i) * value(i);
         const float rstd = 1 / std::sqrt(squares / static_cast<float>(p->c) + p->eps);
 
-        for (std::size_t i = 0; i < p->c; i++) { // y may be x, residual_out may be residual
+        for (std::size_t i = 0; i < p->c; i++) { // y may alias x, and residual_out residual
             const float v = value(i);
             if (!residual_out.empty()) residual_out[i] = v;
             y[i] = v * rstd * (gamma ? gamma[i] : 1);

@@ -68,7 +68,7 @@ contains
             end do
             r = 1 / sqrt(squares / real(p%c, c_float) + p%eps)
 
-            do i = 1, p%c  ! y may be x, residual_out may be residual
+            do i = 1, p%c  ! y may alias x, and residual_out residual
                 v = x(i, j)
                 if (associated(residual)) v = v + residual(i, j)
                 if (associated(residual_out)) residual_out(i, j) = v

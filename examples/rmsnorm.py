@@ -19,7 +19,7 @@ from numba import float32, types
 FLOATS = types.CPointer(float32)
 
 
-# Numba's pointers cannot be None: has_... tell which of them are given.
+# Numba's pointers cannot be None: the has_... arguments tell which of them are given.
 @numba.cfunc(
     types.void(
         types.uintp, types.uintp, float32, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,
@@ -38,7 +38,7 @@ def rmsnorm(
             squares += v * v
         s = float32(1) / math.sqrt(squares / float32(c) + eps)
 
-        for j in range(c):  # y may be x, residual_out may be residual
+        for j in range(c):  # y may alias x, and residual_out residual
             i = r * c + j
             v = x[i] + residual[i] if has_residual else x[i]
             if has_residual_out:

@@ -75,7 +75,7 @@ pub struct Impl {
 
 unsafe impl Sync for Impl {} // it is constant
 
-// Pointers, not slices: y may be x, and residual_out may be residual.
+// Pointers, not slices: y may alias x, and residual_out may alias residual.
 unsafe extern "C" fn forward(p: &Problem, a: &ForwardArgs, _threads: c_int) {
     for r in 0..p.n {
         let value = |i: usize| {
