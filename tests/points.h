@@ -9,7 +9,7 @@
 
 /* The points of a quick run, as CSV. */
 static inline char *points(const study *s) {
-    static char *text; /* static: the stream keeps its address */
+    static char *text; /* static, because the stream keeps its address */
     size_t size;
     study_out o = {.csv = open_memstream(&text, &size), .study = s->name};
     bool ok = o.csv && s->run(&o, true);
@@ -18,7 +18,7 @@ static inline char *points(const study *s) {
     return text;
 }
 
-/* y of one point; NaN: there is no such point. */
+/* y of one point, or NaN if there is no such point. */
 static inline double at(const char *csv, const study *s, const char *panel, const char *series,
                         double x) {
     static char key[400];

@@ -1,9 +1,9 @@
-/* A gradient against a difference quotient. SPDX-License-Identifier: MIT */
+/* Compares a gradient with a difference quotient. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "support.h"
 
-/* Is the slope of the loss along a random direction of v the gradient's? */
+/* Does the slope of the loss along a random direction of v agree with the gradient? */
 static inline void expect_slope(const char *name, float *v, const float *gradient, size_t count,
                                 uint64_t stream, double (*loss)(void *), void *context) {
     const double h = 0x1p-9;

@@ -1,5 +1,5 @@
-/* What several test files share. Tests decide in plain code and call cr_assert once, with the case
- * and its values in the message: an assertion is slow, and some loops run millions of times.
+/* Functions that several test files share. Tests decide in plain code and call cr_assert once, with the case
+ * and its values in the message: assertions are slow, and some loops run millions of times.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -15,7 +15,7 @@
 #include <omp.h>
 #endif
 
-/* The harness's threads. One is faster while Criterion runs a test on every processor. */
+/* The harness's threads. One thread is faster, because Criterion runs a test on every processor. */
 static inline void use_threads(int count) {
     (void)count;
 #ifdef _OPENMP
@@ -27,7 +27,7 @@ static inline void one_thread(void) {
     use_threads(1);
 }
 
-/* A kernel in plain C that takes every problem, with further fields of its NL_IMPL. */
+/* A kernel in plain C that takes every problem; the arguments are more fields of its NL_IMPL. */
 #define TEST_IMPL(...)                                                                            \
     {                                                                                             \
         .isa = "c", .about = "for a test", .ops = NL_BIT(NL_OPS) - 1,                             \

@@ -29,7 +29,7 @@ static inline void trial_make(trial *t, const char *text) {
     expected_make_plain(&t->c, &t->data, &t->want); /* as check_case() does */
 }
 
-/* For comparing calls. Backward reads mean and rstd from the answer; forward does not use it. */
+/* For comparing calls. Backward reads mean and rstd from the answer; forward does not use the answer. */
 static inline void trial_make_calls(trial *t, const char *text) {
     if (strstr(text, "/backward/"))
         trial_make(t, text);
@@ -53,7 +53,7 @@ static inline void trial_end(trial *t) {
     instance_free(&t->in), answer_free(&t->want), data_free(&t->data);
 }
 
-/* A call with those of the buffers that the layer and the pass take. */
+/* A call with only the buffers that the layer and the pass take. */
 static inline nl_status call_with(const nl_impl *impl, const nl_problem *p, int threads,
                                   void *const at[NL_ARGS]) {
     const nl_case c = {.problem = *p};
@@ -63,7 +63,7 @@ static inline nl_status call_with(const nl_impl *impl, const nl_problem *p, int 
     return instance_call(&in, threads);
 }
 
-/* A suite's .init: calls fork at any size, so that a draw of threads is one. */
+/* A suite's .init: calls use their threads at any size. */
 static inline void fork_always(void) {
     nl_tuning t = *nl_tuning_now();
     t.fork_forward = t.fork_backward = t.fork_batch = 0;
@@ -81,8 +81,8 @@ static inline bool is_result(const trial *t, nl_arg s) {
     return t->in.at[s] && (running || !t->data.input[s]);
 }
 
-/* take: copies the inputs of b's group gb to a's group ga; else: are the results of both groups
- * equal, bit for bit? Skips gamma, beta and their gradients in row norms, whose rows share them. */
+/* With take, copies the inputs of b's group gb to a's group ga. Else: are the results of both groups equal, bit
+ * for bit? Skips gamma, beta and their gradients in row norms, whose rows share them. */
 static inline bool pair(trial *a, size_t ga, const trial *b, size_t gb, bool take) {
     const nl_problem *p = &a->c.problem, *q = &b->c.problem;
     bool right = true;

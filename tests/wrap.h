@@ -1,4 +1,4 @@
-/* Lets a test decide what fopen() finds in /proc and /sys, and which allocation fails. The linker
+/* Lets a test set what fopen() finds in /proc and /sys, and which allocation fails. The linker
  * redirects the calls of statically linked code to these functions (--wrap).
  * SPDX-License-Identifier: MIT */
 #pragma once
@@ -9,7 +9,6 @@ typedef struct fake_file {
     const char *pattern, *text; /* pattern: as in a shell, "cpu*" */
 } fake_file;
 
-extern const fake_file *
-    fake_files; /* the last has a NULL pattern; fake_files NULL: the machine's own files are read */
+extern const fake_file *fake_files; /* a list up to a NULL pattern; NULL: the real files */
 
-extern long allocations_left; /* before one fails; negative: none does */
+extern long allocations_left; /* before one fails; negative: none fails */

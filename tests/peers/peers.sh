@@ -1,10 +1,10 @@
 #!/usr/bin/env bash
-# Other libraries beside ours (docs/peers.md): they run only if selected, their outputs are checked, and
-# their mistakes are shown. If the build has none, the test is skipped (77).
-# Usage: tests/peers/peers.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests other libraries beside ours (docs/peers.md): they run only if selected, their outputs are checked, and their
+# mistakes are shown. If the build has no other library, the test is skipped (77). Usage: tests/peers/peers.sh
+# path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 
-# A column of the CSV in stdout, of the rows whose implementation matches PATTERN.
+# Prints a column of the CSV in stdout, for the rows whose implementation matches PATTERN.
 column() { # column NAME PATTERN
     awk -F, -v name="$1" -v pattern="$2" 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i; next }
         $at["impl"] ~ pattern { print $at[name] }' stdout
@@ -12,7 +12,7 @@ column() { # column NAME PATTERN
 good=layernorm/forward/f32/5x67/normal
 has() { grep -Eqx "peer/$1" <<< "$peers"; } # has PATTERN
 
-# With or without a peer.
+# These checks work with or without a peer.
 exits "best and a pattern without a match" 0 check --impl 'best,peer/no_such*' $good
 check "  names the pattern" "$(grep -q "no implementation is called 'peer/no_such\*'" stderr || cat stderr)"
 check "  has one row, the best" "$([ "$(column impl .)" = "$("$normlab" check --impl best $good \
@@ -36,7 +36,7 @@ exits "--version" 0 --version
 check "  has the version of each" "$(for peer in $peers; do
     grep -q "^peer ${peer#peer/}: .*[0-9]\.[0-9]" stdout || echo "no $peer"; done)"
 
-# What every version gets right, in shapes of each layout and awkward ones.
+# Cases that every version gets right, in shapes for each layout and in awkward shapes.
 for rows in layernorm rmsnorm; do
     has ".*_$rows" || continue
     exits "$rows" 0 check --impl "peer/*" "$rows/forward/f32/{1,3,64}x{1..67+6,1000}/normal{,/no-affine,/in-place}"
@@ -74,7 +74,7 @@ if has '(onednn|torch)_batchnorm'; then
     exits "batchnorm on two threads" 0 check --threads 2 --impl "peer/*" "batchnorm/{forward,backward}/f32/{64x64,8x5x49}/normal"
 fi
 
-# Their bugs: either fixed, or found and not timed.
+# Known bugs of peers are either fixed, or found and not timed.
 known() { # known PEER CASE
     has "$1" || return
     run bench --quick --impl "best,peer/$1" "$2"

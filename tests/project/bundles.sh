@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Runs the bundles that scripts/labs.py makes of a lab as the services do, with the program at hand: a template for
-# GitHub Classroom, an autograder for Gradescope, and a copy without solutions; and the assignment that
-# labs/README.md makes from start to end. Usage: tests/project/bundles.sh path/to/normlab. SPDX-License-Identifier:
-# MIT
+# Runs the bundles that scripts/labs.py makes of a lab, as the services do, with the given program: a template for
+# GitHub Classroom, an autograder for Gradescope, and a copy without solutions. Also runs the assignment of
+# labs/README.md from start to end. Usage: tests/project/bundles.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
 labs=(python3 "$root/scripts/labs.py")

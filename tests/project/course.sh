@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/course.py fills a chapter with code, and refuses one that lacks a part or whose code has drifted.
+# scripts/course.py fills a chapter with code. It refuses a chapter that lacks a part or whose code is out of date.
 # Usage: tests/project/course.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 type python3 >/dev/null || exit 77
@@ -117,7 +117,7 @@ refuses "an implementation that is none" "s/'rmsnorm.\*'/rmsnorm\/nosuch/" "no i
 refuses "a study that is none" 's/normlab check/normlab study nosuch/' "nosuch is no study"
 refuses "a claim that is none" 's/normlab check/normlab claims nosuch/' "nosuch is no claim"
 
-# The terms of the real chapters: one that is used before it is explained, and a link to where it is.
+# The terms of the real chapters: a term used before its explanation, and a link to the explanation.
 rm -r docs/course && cp -r "$root/docs/course" docs/course
 ran "the terms of the course" 0 python3 scripts/terms.py --check
 sed -i '0,/^## /s/^## /The ulp of it.\n\n&/' docs/course/01-*.md
@@ -130,12 +130,12 @@ sed -i 's/\*false sharing\*/false sharing/; s/False sharing\.\*\*/False sharing*
 ran "a term that nothing explains" 1 python3 scripts/terms.py --check
 says "nothing explains false sharing"
 
-# The pictures of the mechanisms.
+# Checks the pictures of the mechanisms.
 python3 scripts/mechanisms.py && echo >>docs/pictures/course/05.svg
 ran "a picture that was edited" 1 python3 scripts/mechanisms.py --check
 says "docs/pictures/course/05.svg is out of date"
 
-# An exam with other numbers: as many answers as questions, and the reference's for the first of LayerNorm.
+# An exam with other numbers has as many answers as questions. The first answer about LayerNorm is the reference's.
 if python3 -c 'import numpy' 2>/dev/null; then
     exam() { python3 scripts/exam.py --program "$normlab/normlab" "$@" >stdout 2>stderr; }
     for seed in 7 8; do exam --seed $seed --questions 12 --out exam$seed || cat stderr; done

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# A time beyond the limit is marked in the README's table and in the report. Exit code
-# 77, not run, without Matplotlib and Jinja2. Usage: tests/project/impossible.sh PROGRAM
+# A time beyond the limit is marked in the README's table and in the report. Exit code 77 (not run) without Matplotlib
+# and Jinja2. Usage: tests/project/impossible.sh PROGRAM
 source "$(dirname "$0")/../shell/common.sh"
 cd "$root" || exit 1
 python3 -c 'import jinja2, matplotlib' 2>/dev/null || exit 77

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/ports.py: loops found in what ran, the busiest ports, OSACA's cycles of a fixed loop, and tables that follow.
+# Tests scripts/ports.py: the loops in executed code, the busiest ports, OSACA's cycles of a fixed loop, and the tables.
 # Usage: tests/project/ports.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 python=$root/.venv/bin/python
@@ -12,7 +12,7 @@ is() { # NAME WANTED CODE: what Python prints with ports imported
 
 printf ' 10:\tvmovups 0x40(%%rdi),%%zmm1        # 50 <x+0x4>\n 14:\tjne    10 <f+0x10>\n\n0000 <g>:\n' >text
 is "instructions without comments and names" "{16: 'vmovups 0x40(%rdi),%zmm1', 20: 'jne    10'}" "print(disassembled(open('text').read()))"
-# 2 and 3 are a loop, and 4 and 5 a further path through it, which ends in the middle; 6 jumps forwards.
+# 2 and 3 are a loop. 4 and 5 are another path through the loop, which ends in its middle. 6 jumps forwards.
 code="{1: 'mov', 2: 'add', 3: 'jb', 4: 'sub', 5: 'jmp', 6: 'je', 9: 'ret'}"
 is "loops and steps" "[(['add', 'jb', 'sub', 'jmp'], 4.0)] 0.9" \
     "found, inside = loops([1] + 3 * [2, 3, 4, 5] + [2, 3, 6, 9], $code); print(found, round(inside, 1))"
@@ -57,8 +57,8 @@ spoiled "12-the-machine.md is not what docs/ports.csv says" course/12-the-machin
 spoiled "optimized.md is not what docs/ports.csv says" optimized.md 's/ ports | / latency | /'
 spoiled "takes less time than its limit" machines/xeon/ports.csv '2s/,[0-9.]*,\([0-9.]*,[0-9.]*\)$/,1000,\1/'
 
-# A chain of eight lanes with 16 Gflop/s means 4 GHz. With 4.1 cycles for 16 elements, 65536
-# elements take 4160 ns or a bit more.
+# A chain of eight lanes with 16 Gflop/s means 4 GHz. With 4.1 cycles for 16 elements, 65536 elements take 4160 ns
+# or more.
 printf '%s\n' panel,series,x,y 'one thread,avx2,1,16' 'one thread,avx2,2,32' 'one thread,avx512,1,32' >peak.csv
 printf '%s\n' case,impl,isa,ns,limit_pct,verdict layernorm/forward/f32/64x1024/normal,optimized/rows_pipelined,avx2,8000,85,ok \
     layernorm/forward/f32/64x1024/normal,optimized/rows_simd,avx2,,,wrong >ports.csv

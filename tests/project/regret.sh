@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# scripts/regret.py: what it draws, which rungs compete where, and its numbers, of a program that answers what the test wants;
-# then one shape of the real one. Usage: tests/project/regret.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests scripts/regret.py with a fake program: the shapes drawn, the rungs that compete on each, and the numbers. Then
+# runs the real program on one shape. Usage: tests/project/regret.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 cp -r "$root"/scripts "$root"/plots .
 is() { # NAME WANTED CODE: what Python prints with regret imported
@@ -35,8 +35,8 @@ is "a peer is no rung" "{'a': (1.0, 'best', 'best')} {'a': (1.5, 'peer/b')}" "$r
 rows = [best('a'), row('a', 'peer/a', '1.2'), row('a', 'peer/b', '1.5'), row('a', 'peer/c', '9', verdict='FAIL'), best('b'), row('b/stores=cached', 'peer/a', '2')]
 print(regrets(rows[:4]), behind(rows))"
 
-# A stand-in for the program: in the order of the cases, its fastest rung, which takes any stores,
-# is 1.0, 1.1, 1.2 ... times as fast as the choice.
+# A fake program. In the order of the cases, its fastest rung is 1.0, 1.1, 1.2 ... times as fast as the choice, and
+# takes any stores.
 cat >program <<'END'
 #!/usr/bin/env bash
 k=0

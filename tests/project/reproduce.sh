@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# ./reproduce with stand-ins for the compiler, the program and Python: which results it keeps of a run, and its
-# messages if it cannot. Usage: tests/project/reproduce.sh PROGRAM, which it does not use.
+# Tests ./reproduce with a fake compiler, a fake program and a fake Python: the results that it keeps of a run, and its
+# messages if keeping fails. Usage: tests/project/reproduce.sh PROGRAM (which is not used).
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 packages=.venv-peers/lib/python3.12/site-packages
@@ -40,7 +40,7 @@ cp build/{release,peers}/normlab
 chmod +x build/*/normlab .venv*/bin/python bin/*
 PATH=$PWD/bin:$PATH
 
-# A job in the background ignores SIGINT, and so would all that it starts.
+# A job in the background ignores SIGINT, and so would its children.
 interruptible='import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 print(os.getpid(), file=open("pid", "w"))
@@ -144,7 +144,7 @@ for bad in 2 0h 2d '' '1 h'; do
     reproduce "--until '$bad'" 2 --until "$bad"
     check "  says what it should be" "$(grep -q "^--until '$bad' should be such as 90m" stderr || cat stderr)"
 done
-# A stand-in for the pause: the first returns at once, the second is interrupted.
+# A fake pause: the first pause returns at once, the second is interrupted.
 cat >bin/sleep <<'SH'
 #!/bin/sh
 [ "$1" -gt 60 ] || exec /bin/sleep "$1"

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# ./check and ./reproduce refuse a folder that they cannot write to or that another one uses, and an
-# environment that pip cannot make. The scripts that write results into pages refuse damaged ones.
-# Usage: tests/project/scripts.sh path/to/normlab. SPDX-License-Identifier: MIT
+# ./check and ./reproduce refuse a folder that they cannot write to or that another run uses, and an environment that
+# pip cannot make. Scripts that write results into pages refuse damaged results. Usage: tests/project/scripts.sh
+# path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 type flock setpriv git > /dev/null || exit 77
 
@@ -24,7 +24,7 @@ refuses "check, read-only" "cannot be written to" "${as_user[@]}" ./check
 refuses "reproduce, read-only" "cannot be written to" "${as_user[@]}" ./reproduce --quick
 chmod u+w . build
 
-# The environment of --peers.
+# Tests the environment of --peers.
 ./reproduce --peers --help >stdout 2>stderr
 check "reproduce --peers --help" "$(grep -q '^  --peers' stdout || cat stdout stderr)"
 check "  installs nothing" "$([ ! -e .venv-peers ] || echo .venv-peers)"
@@ -35,7 +35,7 @@ bad_environment() (
 refuses "a package that cannot be installed" "pip could not install the Python packages of bad.txt" bad_environment
 check "  is tried again" "$([ ! -e bad/stamp ] || echo bad/stamp)"
 
-# Damaged results end a script with one line, and leave the pages alone.
+# With damaged results a script ends with one line, and changes no page.
 mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,labs,plots,scripts,experiments} pages && mkdir -p pages/harness/{cases,timing} pages/include
 cp "$root"/include/normlab.h pages/include
 cp "$root"/harness/timing/modes.c pages/harness/timing
@@ -70,7 +70,7 @@ sed -i 's/^| forward, f32, 2048x1024 | \*\*[0-9]/&0/' pages/docs/gpu.md
 check "  of another number" "$(gpu && echo "it passes" || grep -v '^docs/gpu.md is not what its files say' stderr)"
 cp as_it_was/docs/gpu.md pages/docs
 
-# claims.py --check: every number on its pages follows from the passes that are kept.
+# claims.py --check: every number on its pages follows from the stored passes.
 python3 pages/scripts/claims.py --check >stdout 2>stderr
 check "claims.py --check" "$(cat stderr)"
 disagrees() { # WORDS FILE SED...
@@ -80,7 +80,7 @@ disagrees() { # WORDS FILE SED...
     cp as_it_was/"$2" pages/"$2"
 }
 disagrees "docs/claims.md is not what docs/machines/ says" docs/claims.md '/^| \[four_thirds\]/s/[0-9]/7/3'
-# A machine without a verdict contradicts no other.
+# A machine without a verdict contradicts no other machine.
 check "modes.py: what rows say together" "$(python3 -c 'import sys; sys.path.insert(0, "pages/plots"); import modes
 row = lambda low, value, high: {"low": low, "value": value, "high": high}
 for rows, said in (([row(5, 9, 11), row(3, 4, 6)], "4 to 9 % less"), ([row(5, 9, 11), row(-2, 4, 7)], "unresolved to 9 % less"),
@@ -126,7 +126,7 @@ finds "more than two screens" README.md '1,30p'
 finds "CITATION.cff has version 9.9.9" CITATION.cff 's/^version:.*/version: 9.9.9/'
 finds "docs/ladder.md links to gone.md" docs/ladder.md 's/](glossary.md#rung)/](gone.md)/'
 
-# The stopwatch times a clone, keeps the rows that it does not measure, and a failing command leaves the page alone.
+# The stopwatch times a clone and keeps the rows that it does not measure. If a command fails, the page does not change.
 mkdir watched && cp -r "$root"/{scripts,plots} watched && cd watched && git init -q . || exit 1
 printf '#!/bin/sh\n[ -f CONTRIBUTING.md ] && [ ! -f untracked ]\n' >check && chmod +x check && touch untracked
 printf '%s\n' '# Times' '<!-- stopwatch:begin -->' '| `./check --all` | 9:59 min | 99 s | elsewhere |' '<!-- stopwatch:end -->' >CONTRIBUTING.md
@@ -138,7 +138,7 @@ echo 'echo broken; exit 3' >check && cp CONTRIBUTING.md ../before && commit seco
 check "  a command that fails" "$([ $? -eq 1 ] && grep -q '^exit code 3: ./check' ../stderr && cmp CONTRIBUTING.md ../before || cat ../stderr)"
 cd ..
 
-# The hash of the kernels, which evidence is pooled by, is that of their code: comments and layout do not change it.
+# Evidence is pooled by a hash of the kernels' code, which comments and layout do not change.
 if type cmake >/dev/null 2>&1; then
     mkdir -p hashed/core
     hashed() { # hashed TEXT: the hash of kernels that are this text

@@ -20,7 +20,7 @@ from selenium.webdriver.common.keys import Keys
 PHONE, WIDE, PAPER = (390, 844), (1280, 900), 718  # A4 within margins of 1 cm, in pixels of 1/96 inch
 MOST = 4 * 2**20
 
-# WCAG 2: the contrast ratio of every element's text and background.
+# The contrast ratio (WCAG 2) of every element's text and background.
 CONTRAST = """
 const rgb = c => (c.match(/[\\d.]+/g) || [0, 0, 0, 0]).map(Number);
 const light = c => { const [r, g, b] = c.slice(0, 3).map(v => (v /= 255) <= 0.04045 ? v / 12.92
@@ -44,7 +44,7 @@ return [ids.filter((id, i) => ids.indexOf(id) < i).slice(0, 5), lost.filter(id =
 PICTURES = """
 return [...document.querySelectorAll(".picture img")].map(i => [i.id || i.alt, i.naturalWidth, i.naturalHeight,
     i.hasAttribute("alt")]);"""
-# What is wider than the page and does not scroll in a box of its own.
+# Elements that are wider than the page and are not in a scrolling box.
 CUT = """
 return [...document.body.querySelectorAll("*")].filter(e => { const r = e.getBoundingClientRect();
     return r.width && (r.right > arguments[0] + 1 || r.left < -1) && !e.closest(".scroll, .skip") &&
@@ -91,7 +91,7 @@ def requests(driver):
 
 
 def foreign(driver, *homes):
-    """The requests to addresses that begin with none of `homes`, and the messages on the console."""
+    """Requests to addresses that begin with none of `homes`, and messages on the console."""
     for url in requests(driver):
         if not (url + "#").startswith(homes):
             yield f"asks for {url}"

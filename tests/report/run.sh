@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# The report of a few small measurements: everything must be on it, and a browser must find no fault
-# in it, and every fault in a page that was spoilt on purpose. Exit code 77, not run, without a
-# browser. Usage: tests/report/run.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Makes the report of a few small measurements. Everything must be on the page, a browser must find no fault in it, and
+# must find every fault planted in a copy. Exit code 77 (not run) without a browser. Usage: tests/report/run.sh
+# path/to/normlab. SPDX-License-Identifier: MIT
 program=$(realpath "$1")
 . "$(dirname "$0")/../shell/browser.sh"
 python3 -c 'import jinja2, matplotlib' 2>/dev/null || { echo "this Python lacks Jinja2 or Matplotlib"; exit 77; }
@@ -18,7 +18,7 @@ make gradients study gradients
 make rmsnorm2019 study rmsnorm2019
 
 python3 plots/deck.py "$results" gradients ln_vs_rms museum rmsnorm2019 >/dev/null 2>"$folder/log" || fail "no slides" "$(cat "$folder/log")"
-# A chart of one's own is drawn, or its command says what is missing.
+# A user's chart is drawn, or the command names what is missing.
 chart() { # ARGUMENT...: of the ladder
     python3 plots/chart.py "$results/ladder.csv" --x impl --y ns --by op --out "$folder/chart" "$@" 2>&1
 }
@@ -148,7 +148,7 @@ has '<td class="good">FASTER'
 rm -r "$results/runs"
 report "$results" >/dev/null
 
-# Damaged results are named and left out; the others stay.
+# Damaged results are named and left out; other results stay.
 cp -r "$results" "$folder/damaged"
 truncate -s -20 "$folder/damaged/ladder.csv"
 sed -i 's/^gradients,\([^,]*,[^,]*\|"[^"]*","[^"]*"\),.*/gradients,a,b,much,more/' "$folder/damaged/gradients.csv"

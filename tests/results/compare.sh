@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `normlab compare` on result files made by hand, with verdicts worked out by hand.
+# Tests `normlab compare` with result files made by hand and verdicts worked out by hand.
 # Usage: tests/results/compare.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 under_test=compare
@@ -25,8 +25,8 @@ gives() {
     check "  $1: $2" "$([ "$line" = "$2" ] || echo "is $line")"
 }
 
-# The interval of B/A goes from low B / high A to high B / low A; a band of 1 % ends at 0.990 and
-# 1.010, a margin of 2 % at 0.980 and 1.020.
+# The interval of B/A goes from low B / high A to high B / low A. A band of 1 % ends at 0.990 and 1.010, a margin of 2 %
+# at 0.980 and 1.020.
 file a "$(row faster 100 99 101)" "$(row slower 80 79 81)" "$(row same 100 99.8 100.2 0.005)" \
     "$(row open 100 90 110)" "$(row far 100 98 102)" "$(row band 100 99 101 0.22)" \
     "$(row wider 100 99 101 0.01)" "$(row noisy 100 99.8 100.2 0.03)" "$(row equal 10 10 10 0)"
@@ -59,7 +59,7 @@ exits "--fail-if-slower" 1 a.csv b.csv --fail-if-slower
 file fast "$(row faster 80 79 81)"
 exits "--fail-if-slower, and none is" 0 a.csv fast.csv --fail-if-slower
 
-# The margin stands for a missing band: ln(1.0150 / 1) is inside it, ln(1.022) is not.
+# The margin replaces a missing band: ln(1.0150 / 1) is inside the margin, ln(1.022) is not.
 file nob1 "$(row in 100 100 100 '')" "$(row out 100 100 100 '')" "$(row one 100 100 100 0.5)"
 file nob2 "$(row in 102 101.5 103 '')" "$(row out 103 102.2 104 '')" "$(row one 120 120 120 '')"
 exits "no band" 0 nob1.csv nob2.csv --csv
@@ -102,7 +102,7 @@ file none
 reports "nothing in common" 1 "FAIL nothing could be compared" fast.csv bad1.csv
 exits "no rows at all" 1 none.csv none.csv
 
-# Folders of passes: means of logarithms, 4.605 sqrt(s2 (1/3 + 1/3)) to each side, whatever each pass's rounds say.
+# Intervals of folders of passes: mean of logarithms +- 4.605 sqrt(s2 (1/3 + 1/3)), whatever the rounds in a pass.
 pass() { # pass FOLDER NS [CPU]: one more
     local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
     mkdir -p "$folder" && file bench "$(row one "$2" 1 1000)" "$(row two 10 1 1000)" && machine bench "${3:-one}"
@@ -116,8 +116,8 @@ gives two SAME,,ns,10,10,1,1,1,0,0.02
 says "A: 3 passes; standard deviation of a row, in the median,"
 exits "the same passes" 0 p p --csv --margin 0.05
 gives one SAME,,ns,101,101,1,0.963456,1.03793,0,0.05
-# With a baseline in the same rounds. The second run takes twice the time; its candidate takes 2 %
-# more than that.
+# Tests a baseline in the same rounds. In the second run the baseline takes twice the time, and the candidate 2 % more
+# than twice.
 relative() { # relative FOLDER NS BASELINE_NS
     local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
     mkdir -p "$folder" && machine bench one
@@ -147,8 +147,8 @@ refuses "passes and a file" "p is a folder of passes, and a.csv is no folder" p 
 pass q 105 another
 refuses "passes of two machines" "are no passes of one thing: cpu is 'one' and 'another'. Give each a folder" p q
 
-# Across machines: 80 % of the limit against 40 %, in three times the time, is a ratio of a half:
-# (100 / 80 * 0.99..1.01) / (100 / 40 * 0.99..1.01).
+# Across machines rates are compared in per cent of the limit. 80 % against 40 % is a time ratio of a half, although the
+# time is three times as long: (100 / 80 * 0.99..1.01) / (100 / 40 * 0.99..1.01).
 file near "$(row i 100 99 101 0.01 40)" "$(row blind 100 99 101 0.01)"
 file other "$(row i 300 297 303 0.01 80)" "$(row blind 300 297 303 0.01 80)"
 exits "one machine" 0 near.csv other.csv --csv
@@ -181,7 +181,7 @@ for f in near other; do machine $f unknown; done
 exits "caches alone tell" 0 near.csv other.csv --csv
 gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
 
-# Other facts that differ.
+# Other facts of the machines that differ.
 machine a one "compiler: GNU 12" "commit: abc" "doctor: 1 bad" "doctor load: good 0.1" "smt: on"
 machine b one "compiler: GNU 14" "commit: abc" "doctor: 2 bad" "doctor load: good 0.2" "os: Z"
 run compare a.csv b.csv
@@ -199,7 +199,7 @@ run compare a.csv b.csv
 says "  doctor load        A: good 0.1"
 says "  doctor load        B: bad 9"
 
-# For people: an aligned table, without escapes in a pipe, and messages on stderr.
+# The output for people is an aligned table, without escapes in a pipe, with messages on stderr.
 prints "x/y"
 line=$(printf '  %-14s %-7s %7s %9s %9s %7s %-16s %8s  %s' faster c 1 '100 ns' '80.0 ns' 0.800 \
     '[0.782, 0.818]' '1.00 %' FASTER)
@@ -213,7 +213,7 @@ check "colour on a terminal" "$(grep -qF $'\033[31mSLOWER\033[0m' stdout || cat 
 TERM=xterm NO_COLOR=1 terminal compare a.csv b.csv
 check "  not with NO_COLOR" "$(grep -q SLOWER stdout || echo "no table"; grep $'\033' stdout)"
 
-# Folders: compares the files that both have, except *.rounds.csv and other types.
+# For folders, compares the files that both have, except *.rounds.csv and other types.
 mkdir old new
 cp a.csv a.machine.txt old; cp b.csv new/a.csv
 cp fast.csv old; cp fast.csv new; cp a.machine.txt old/fast.machine.txt

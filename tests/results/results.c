@@ -1,4 +1,4 @@
-/* The reader of results on good files. SPDX-License-Identifier: MIT */
+/* Tests the reader of results with good files. SPDX-License-Identifier: MIT */
 #include "results.h"
 #include "verify/verify.h"
 
@@ -103,7 +103,7 @@ Test(results, the_machine) {
     cr_assert(strstr(why, "cannot read it"), "a link to itself: '%s'", why);
 }
 
-/* A run that was cut off leaves a damaged last line; the rows before it are kept. */
+/* An interrupted run leaves a damaged last line; the rows before are kept. */
 Test(results, a_file_that_was_cut_off) {
     static const char rows[] = NEEDED GOOD "b,i/x,c,1,ok,10,9,11\n";
     size_t whole = sizeof NEEDED GOOD - 1;

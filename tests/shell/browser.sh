@@ -1,4 +1,4 @@
-# The beginning of the tests that open a browser: the root as the folder, another one to work in, and functions.
+# The beginning of the tests that open a browser: changes to the root, makes a folder to work in, and defines functions.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 cd "$(dirname "$0")/../.."
@@ -15,7 +15,7 @@ needs_browser() {
     echo "$1: apt-get install chromium-driver python3-selenium"
     exit 77
 }
-# needs_axe: axe=(the options for keyboard and screen reader, if axe-core is there)
+# needs_axe: sets axe to the options for axe-core, if axe-core is installed
 needs_axe() {
     axe=$(python3 -c 'import importlib.util as i; print(next(iter(i.find_spec("axe_playwright_python").submodule_search_locations)))' \
         2>/dev/null || true)/axe.min.js
@@ -25,11 +25,11 @@ needs_axe() {
         axe=() && echo "NOT CHECKED with axe-core: pip install --no-deps axe-playwright-python"
     fi
 }
-# browse SCRIPT ARGUMENT...: with a Python that has Selenium
+# browse SCRIPT ARGUMENT...: runs the script in a Python that has Selenium
 browse() {
     "$with_browser" "$@"
 }
-# sees FAULT...: the browser has named each in $folder/said
+# sees FAULT...: checks that the browser has named each fault in $folder/said
 sees() {
     for fault; do
         grep -qF -- "$fault" "$folder/said" || fail "the browser does not see: $fault" "$(cat "$folder/said")"

@@ -1,5 +1,5 @@
-# The beginning of the tests that run the program: its path from the command line, an empty folder to work
-# in, and functions that print and count checks. The tests end with `summary`.
+# The beginning of the tests that run the program: reads the program's path, makes an empty folder to work in, and
+# defines functions that print and count checks. The tests end with `summary`.
 # SPDX-License-Identifier: MIT
 set -u
 if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
@@ -9,7 +9,7 @@ work=$(mktemp -d) || exit 2
 trap 'rm -rf "$work"' EXIT
 cd "$work" || exit 2
 passed=0 failed=0 code=0 under_test=
-# A compiler for kernels whose speed does not matter: most of the time goes into -O3.
+# A compiler for kernels whose speed does not matter; -O3 would take most of the test's time.
 quick=$work/.quick-cc # hidden: tests list this folder
 printf '#!/bin/sh\nexec %s "$@" -O1\n' "$(type -P cc gcc clang | head -1)" > "$quick"
 chmod +x "$quick"
@@ -29,7 +29,7 @@ exits() { ran "$1" "$2" "$normlab" ${under_test:+"$under_test"} "${@:3}"; }
 says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
 quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
-# answers NAME CODE WORDS ARGUMENTS...: exits, and prints the words; reports: on stderr
+# answers NAME CODE WORDS ARGUMENTS...: like exits, and checks for WORDS on stdout; reports: on stderr
 answers() { exits "$1" "$2" "${@:4}"; prints "$3"; }
 reports() { exits "$1" "$2" "${@:4}"; says "$3"; }
 refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; } # refuses NAME SAYS ARGUMENTS...
@@ -50,7 +50,7 @@ interrupts() { # interrupts NAME FILE ARGUMENTS...: Ctrl-C as soon as the progra
     wait $!; code=$?
     check "$1" "$([ $code -eq 130 ] || echo "exit code $code")"
 }
-# A terminal, with stderr in a file, where it cannot mix with stdout.
+# Runs a command on a terminal, with stderr in a file so that it cannot mix with stdout.
 terminal() { # terminal ARGUMENTS...
     python3 -IS -c 'import os, pty, sys; sys.exit(os.waitstatus_to_exitcode(pty.spawn(sys.argv[1:])))' \
         sh -c 'exec "$@" 2> stderr' - "$normlab" "$@" > stdout < /dev/null; code=$?

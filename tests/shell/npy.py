@@ -1,4 +1,4 @@
-"""NumPy's files and the rounding of its types, with the standard library alone. SPDX-License-Identifier: MIT"""
+"""NumPy's files, and rounding to NumPy's types, with the standard library alone. SPDX-License-Identifier: MIT"""
 import ast
 import math
 from struct import calcsize, error, pack, unpack
@@ -8,7 +8,7 @@ LETTERS = {"f2": "e", "f4": "f", "f8": "d", "V2": "H"}
 
 
 def to(letter, v):
-    """v rounded to f64, f32, f16 or bf16 (d, f, e or b); too large becomes infinite."""
+    """v rounded to f64, f32, f16 or bf16 (d, f, e or b); too large values become infinite."""
     if not math.isfinite(v):
         return v
     try:

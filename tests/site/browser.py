@@ -18,7 +18,7 @@ PICTURES = """return [...document.querySelectorAll(".md-content img")].filter(i 
 FORMULAS = """
 return [...document.querySelectorAll("math")].filter(m => { const r = m.getBoundingClientRect();
     return !m.closest("details:not([open])") && (r.width < 4 || r.height < 4); }).map(m => m.textContent);"""
-# Text that is still Markdown.
+# Text that was not converted from Markdown.
 RAW = """
 const article = document.querySelector("article").cloneNode(true);
 article.querySelectorAll("code, pre, math, table").forEach(e => e.remove());
@@ -29,7 +29,7 @@ FOUND = "return document.querySelectorAll('.md-search-result__item').length"
 
 
 def search(driver):
-    """How many results there are for a word of the glossary."""
+    """The number of search results for a word of the glossary."""
     field = driver.find_element("css selector", "input.md-search__input")
     field.click()
     field.send_keys("cancellation")

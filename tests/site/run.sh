@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# Builds the site, which must need no other host. A browser finds no fault in it, and finds each
-# fault in a page that was spoilt on purpose. A dead link or an unknown formula stops the build.
-# Exit code 77, not run, without a browser. Usage: tests/site/run.sh PYTHON, one with the packages
-# of requirements-site.txt. SPDX-License-Identifier: MIT
+# Builds the site, which must need no other host. A browser must find no fault in the site, and must find each planted
+# fault. A dead link or an unknown formula must stop the build. Exit code 77 (not run) without a browser. Usage:
+# tests/site/run.sh PYTHON, which needs the packages of requirements-site.txt. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/../shell/browser.sh"
 python=$1
 "$python" scripts/website.py --out build/site || fail "the site is not built"
@@ -11,7 +10,7 @@ foreign=$(grep -rhoE '<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//[^>
 [[ ! $foreign ]] || fail "the pages ask other hosts: $foreign"
 (($(grep -c '^Parameters$' $html/api/python.html) > 15)) || fail "the page of the Python package lacks parameters"
 
-# Pages that must stop it.
+# Pages that must stop the build.
 mkdir -p "$folder/copy/docs/course" "$folder/copy/plots"
 cp -r scripts include python "$folder/copy" && cp plots/*.py "$folder/copy/plots"
 for name in README.md CONTRIBUTING.md docs/README.md docs/course/README.md python/README.md; do

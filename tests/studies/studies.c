@@ -1,4 +1,4 @@
-/* The studies casting, batch_statistics, depth and training against identities, theorems of statistics, a
+/* Compares the studies casting, batch_statistics, depth and training with identities, theorems of statistics, a
  * worked example and finite differences. SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "models/network.h"
@@ -15,7 +15,7 @@ static double theory(const char *csv, const study *s, const char *panel, const c
 }
 
 /* In f32 all orders are equal to the bit, even after 72 layers; and 1 + w equals its gain in every
- * type. Rounding once costs half an ulp; before the weight, which is up to 2, up to 1.5. Errors
+ * type. One rounding costs half an ulp; a rounding before the weight, which is up to 2, costs up to 1.5. Errors
  * grow as the root of the depth; the errors of a truncated sum grow with the depth. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
@@ -53,7 +53,7 @@ Test(studies, casting) {
     free(csv);
 }
 
-/* Unbiased over biased is n / (n - 1); noise, average and gap match their theory. */
+/* The unbiased variance over the biased variance is n / (n - 1). Noise, average and gap match theory. */
 Test(studies, batch_noise) {
     const study *s = &study_batch_statistics;
     char *csv = points(s);
@@ -77,8 +77,8 @@ Test(studies, batch_noise) {
     free(csv);
 }
 
-/* Keras's formula with 0.9 equals PyTorch's with 0.1, and a copied 0.9 does not. Padding changes
- * real tokens in BatchNorm alone. */
+/* Keras's formula with 0.9 equals PyTorch's with 0.1, and a copied 0.9 does not. Only in BatchNorm does padding
+ * change real tokens. */
 Test(studies, momentum_and_padding) {
     const study *s = &study_batch_statistics;
     char *csv = points(s);
@@ -103,7 +103,7 @@ Test(studies, momentum_and_padding) {
     free(csv);
 }
 
-/* tensorflow/tensorflow#30161: 1 to 5 have mean 3, variance 2; with five zeros, 1.5 and 3.25. */
+/* tensorflow/tensorflow#30161: the numbers 1 to 5 have mean 3 and variance 2; with five more zeros, 1.5 and 3.25. */
 Test(studies, padding_report) {
     static const float x[10] = {1, 2, 3, 4, 5}, want[2][2] = {{3, 2}, {1.5f, 3.25f}};
     for (size_t zeros = 0; zeros <= 5; zeros += 5) {
@@ -159,7 +159,7 @@ static void check_weights(const network *net, float *normal, const float *x, con
     }
 }
 
-/* The slope of the loss along a direction is the gradient's. */
+/* The slope of the loss along a direction agrees with the gradient. */
 Test(studies, network_gradient) {
     static float normal[2 * DEEP * WIDTH * WIDTH], x[N], g[N], direction[N];
     for (size_t i = 0; i < 2 * DEEP * WIDTH * WIDTH; i++) normal[i] = (float)random_normal(1, i);
@@ -190,8 +190,8 @@ Test(studies, network_gradient) {
     }
 }
 
-/* Without a norm a layer is homogeneous: a factor 1.1 on all weights is 1.1^l after l layers, and
- * 1.1^63 in every weight's gradient. The values' sizes are near those of very wide layers. */
+/* Without a norm a layer is homogeneous: a factor 1.1 on all weights gives a factor 1.1^l after l layers, and
+ * 1.1^63 in every weight's gradient. Sizes are near the theory of very wide layers. */
 Test(studies, depth) {
     static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
     static const char *const norms[] = {"BatchNorm", "LayerNorm", "RMSNorm"};
@@ -224,8 +224,8 @@ Test(studies, depth) {
     free(csv);
 }
 
-/* Behind a norm w . dL/dw is 0 to rounding; with weights times 4 the gradient is a quarter and the
- * curvature a sixteenth, and training at 16 times the rate has the same bits. */
+/* Before a norm, w . dL/dw is 0 up to rounding. With weights times 4, the gradient is a quarter, the curvature
+ * a sixteenth, and training at 16 times the rate gives the same bits. */
 Test(studies, training) {
     static const char *const norms[] = {"no norm", "RMSNorm", "LayerNorm", "BatchNorm"};
     const study *s = &study_training;
@@ -250,7 +250,7 @@ Test(studies, training) {
     for (int step = 900; step <= 1500; step += 100) mean += at(csv, s, angle, decay, step) / 7;
     cr_assert(fabs(mean / due - 1) < 0.05, "%g, expected %g", mean, due);
     double before = 0;
-    for (int step = 100; step <= 2000; step += 100) { /* w only grows where nothing pulls it back */
+    for (int step = 100; step <= 2000; step += 100) { /* w only grows without weight decay */
         const double length = at(csv, s, "length of w", "no weight decay", step);
         cr_assert(length > before, "step %d: %g after %g", step, length, before);
         before = length;

@@ -1,5 +1,5 @@
-/* The studies length, eps and gradients against bounds of rounding, formulas, and the verification
- * of the same calls. SPDX-License-Identifier: MIT */
+/* Compares the studies length, eps and gradients with bounds of rounding, formulas, and the verification of the
+ * same calls. SPDX-License-Identifier: MIT */
 #include "points.h"
 #include "trial.h"
 
@@ -15,7 +15,7 @@ static double length_at(const char *csv, const char *what, const char *series, d
     return at(csv, &study_length, panel, series, n);
 }
 
-/* No error exceeds its bound: one rounding for the square, and one for each addition that a value
+/* No error exceeds its bound, which has one rounding for the square, and one for each addition that a value
  * goes through. Higham, "Accuracy and Stability of Numerical Algorithms", 2002, chapter 4. */
 Test(study, length_is_within_theory) {
     static const struct {
@@ -33,7 +33,7 @@ Test(study, length_is_within_theory) {
             if (!(length_at(csv, "median", ways[i].series, n) <= got))
                 cr_assert_fail("%s, %g values: the median is above the largest", ways[i].series, n);
         }
-    double more = INFINITY; /* on long rows each method is better than the one before it */
+    double more = INFINITY; /* on long rows each method is better than the previous method */
     for (size_t i = 0; i < 6; i++) {
         double got = length_at(csv, "median", ways[i].series, 1 << 18);
         if (!(got < more)) cr_assert_fail("%s: %g u after %g u", ways[i].series, got, more);
@@ -72,8 +72,8 @@ Test(study, length_of_one_accumulator) {
     free(csv);
 }
 
-/* With z = +-1, b = mean(dy z), the scale r and the share k of the row's size that eps leaves, dx
- * is r (dy - mean(dy) - k b z), three orthogonal parts. */
+/* Let z = +-1, b = mean(dy z), r the scale, and k the share of the row's size that eps leaves. Then dx is r (dy
+ * - mean(dy) - k b z), which has three orthogonal parts. */
 Test(study, eps_is_the_formula) {
     enum { C = 1024 };
     double m = 0, b = 0, d = 0, x, y;
@@ -94,7 +94,7 @@ Test(study, eps_is_the_formula) {
         double k = is_outside ? x * r : x * x * r * r;
         double left = d - (centred ? m * m : 0) - (1 - (1 - k) * (1 - k)) * b * b;
         double want = !strcmp(what, "output") ? x * r : r * sqrt(left / d);
-        double allowed = (C + 16) * 0x1p-24 * want; /* of one accumulator, in either sum */
+        double allowed = (C + 16) * 0x1p-24 * want; /* one accumulator in both sums */
         if (read != 6 || !(fabs(y - want) <= allowed)) cr_assert_fail("%s: not %g", line, want);
     }
     cr_assert(count == 4 * 2 * 2 * 2 * 25, "%zu points", count);
@@ -143,8 +143,8 @@ Test(study, gradients_are_as_verified) {
     free(csv);
 }
 
-/* The error of a central quotient is proportional to h^2 until rounding, u / h, dominates. In float
- * x + 2^-40 is x, so the quotient is 0 and its error is all of dx. */
+/* The error of a central quotient is proportional to h^2 until rounding, u / h, dominates. In float x + 2^-40
+ * is x, so the quotient is 0 and the error is dx itself. */
 Test(study, quotients_have_the_right_slopes) {
     static const char *const layers[] = {"layernorm", "rmsnorm"};
     char *csv = points(&study_gradients), exact[64], rounded[64];

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `normlab bench` and `normlab limit` from outside: what they write and how they stop. No time is asserted,
+# Tests the output of `normlab bench` and `normlab limit`, and how they stop. No time is asserted,
 # because machines are noisy. Usage: tests/timing/bench.sh PROGRAM. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 under_test=bench

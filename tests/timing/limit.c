@@ -1,5 +1,5 @@
-/* The movers must move every byte and touch no other, in every way, on any number of threads; and
- * the fastest way is chosen. SPDX-License-Identifier: MIT */
+/* The movers must move every byte and touch no other byte, in every way and on any number of threads. The
+ * fastest way must be chosen. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "base/random.h"
 #include "platform/platform.h"
@@ -20,8 +20,7 @@ static bool untouched(const char *from) {
     return true;
 }
 
-/* Does out hold x + plus, or x if plus is NULL? Behind the last whole block the movers copy x
- * without adding. */
+/* Does out hold x + plus, or x if plus is NULL? After the last whole block the movers copy x without adding. */
 static bool holds(const char *out, const float *x, const float *plus, size_t bytes) {
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
         float got, sum = x[i / 4] + (plus ? plus[i / 4] : 0);
@@ -85,8 +84,7 @@ Test(limit, moves_what_it_says) {
         }
 }
 
-/* The counted bytes are moved: those of parameters and statistics too, for one row and for
- * several. */
+/* All counted bytes are moved, including parameters and statistics, for one row and for several. */
 Test(limit, writes_every_output_of_a_case) {
     static const char *const cases[] = {"layernorm/backward/f32/1x1024/normal",
                                         "layernorm/backward/f16/3x100/normal",
@@ -118,8 +116,8 @@ Test(limit, writes_every_output_of_a_case) {
     }
 }
 
-/* A machine on which one way is 4 % faster than the others. Its trials are up to 10 % too slow, and
- * one takes three times as long. */
+/* A machine on which one way is 4 % faster than the others. Trials on it are up to 10 % too slow, and one trial
+ * takes three times as long. */
 typedef struct machine {
     limit_way best;
     size_t trials, slow;

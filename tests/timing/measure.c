@@ -1,4 +1,4 @@
-/* The measuring engine, driven by a clock that moves only when a candidate is called.
+/* Tests the measuring engine with a clock that moves only during calls of candidates.
  * SPDX-License-Identifier: MIT */
 #include "timing/bench.h"
 #include "base/random.h"
@@ -33,7 +33,7 @@ static void lose_time(void *context) {
 
 static void (*before)(void *);
 
-/* Candidates 0 and 1 are the baseline and its repetition. */
+/* Candidate 0 is the baseline, candidate 1 repeats the baseline. */
 static measure_candidate *prepare(measure *m, fake *fakes, size_t count, double seconds) {
     static measure_candidate candidates[30];
     for (size_t i = 0; i < count; i++)
@@ -65,8 +65,8 @@ Test(measure, stops_when_precise) {
     measure_free(&m);
 }
 
-/* The limit is the one that was faster in the rounds. The option `streaming` shows the limit that
- * streams. A rung with ordinary stores may beat that one: only beating both is impossible. */
+/* The limit is the faster of two limits in the rounds; the option `streaming` shows the streaming limit. A rung
+ * with ordinary stores may beat the streaming limit: only beating both limits is impossible. */
 Test(measure, impossible_is_what_beats_every_limit) {
     enum { BASELINE, AGAIN, SLOW, FAST, TOO_FAST, ORDINARY, STREAMING, CANDIDATES };
     static const double ns[][2] = {{450, 800}, {800, 450}};
@@ -103,7 +103,7 @@ Test(measure, stops_when_the_time_is_up) {
     measure_free(&m);
 }
 
-/* Enough calls for the fastest candidate, the same for all, and always the minimum of rounds. */
+/* All candidates get the number of calls that the fastest needs, and at least the minimum of rounds. */
 Test(measure, one_number_of_calls) {
     fake f[3] = {{50, 0, 0, 0, 0, 1}, {50, 0, 0, 0, 0, 2}, {5000, 0, 0, 0, 0, 3}};
     measure m = {.seed = 1};
@@ -117,7 +117,7 @@ Test(measure, one_number_of_calls) {
     measure_free(&s);
 }
 
-/* If one square takes longer than the time, measuring stops after the minimum of rounds. */
+/* If one Latin square takes longer than the allowed time, measuring stops after the minimum of rounds. */
 Test(measure, a_part_of_a_square) {
     enum { CANDIDATES = 30 };
     fake f[CANDIDATES];
@@ -129,7 +129,7 @@ Test(measure, a_part_of_a_square) {
     measure_free(&m);
 }
 
-/* In every complete block each candidate is in each position once, and blocks differ. */
+/* In every complete block each candidate is once in each position, and the blocks differ. */
 Test(measure, latin_squares) {
     enum { CANDIDATES = 5 };
     fake f[CANDIDATES];
@@ -187,7 +187,7 @@ Test(measure, what_comes_before_is_not_timed) {
     measure_free(&m);
 }
 
-/* A clock whose readings take time themselves. */
+/* A clock that takes time to read. */
 static double slow_clock(void) {
     return now += 40;
 }
@@ -211,7 +211,7 @@ static void consume(void *context, size_t turn) {
     fake_call(context, turn);
 }
 
-/* A candidate that consumes its inputs beside one that does not: both take 100 ns by any clock. */
+/* One candidate consumes its inputs, the other does not. Both take 100 ns by any clock. */
 Test(measure, inputs_are_restored_before_every_call) {
     fake f[2] = {{100, 0, 0, 0, 0, 1}, {100, 0, 0, 0, 0, 2}};
     measure m = {.precision = 1e-9, .seed = 1};
@@ -240,7 +240,7 @@ static void verify_outputs(void *context) {
     k->seen += k->f.calls % k->period == 0;
 }
 
-/* A kernel that is wrong on about every seventh call is found, however many calls a round has. */
+/* A kernel that is wrong on every N-th call (N up to 8) is found, however many calls a round has. */
 Test(measure, any_call_may_be_the_one_that_is_verified) {
     static const size_t calls[] = {1, 2, 5, 6, 13, 27, 48, 55, 111, 503};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -260,8 +260,7 @@ Test(measure, any_call_may_be_the_one_that_is_verified) {
             }
 }
 
-/* A kernel as fast as the baseline that becomes 30 % slower at any moment must never be FASTER; nor
- * must noise alone, for any seed. */
+/* A kernel that is as fast as the baseline and later becomes 30 % slower must never be FASTER, for any seed. */
 Test(measure, never_faster_by_accident) {
     for (size_t trial = 0; trial < 200; trial++) {
         fake f[3] = {{1000, 0.05, 0, 0, 0, 3 * trial},
@@ -284,6 +283,6 @@ Test(measure, a_against_a_is_never_a_difference) {
         wrong += verdict_of(&m, 2) == FASTER || verdict_of(&m, 2) == SLOWER;
         measure_free(&m);
     }
-    /* 2 %: nominally 1.7 %, and less by the band */
+    /* at most 2 %; nominal is 1.7 %, and the band lowers it */
     cr_expect(wrong <= 8, "%zu of 400 differ from themselves", wrong);
 }

@@ -1,5 +1,5 @@
-/* A fake kernel in bench and races, which compares its inputs with the case's on every call, and is
- * wrong on some calls. SPDX-License-Identifier: MIT */
+/* Runs a fake kernel in bench and races. On every call it compares its inputs with the case's inputs; on some
+ * calls it is wrong. SPDX-License-Identifier: MIT */
 #include "registry.h"
 #include "support.h"
 #include "timing/bench.h"
@@ -22,9 +22,8 @@ static void compare(const nl_problem *p, nl_arg s, const void *got) {
     what = s;
 }
 
-/* The fault of some calls: the first number of y or dx is wrong; statistics or gradients are not
- * written; inputs are spoilt (the call itself computes from a copy); or the rounding mode is left
- * changed. */
+/* The fault of some calls. The first number of y or dx is wrong; statistics or gradients are not written;
+ * inputs are overwritten (the call computes from a copy); or the rounding mode stays changed. */
 static enum fault { NUMBER, UNWRITTEN, INPUTS, ROUNDING } fault;
 
 static bool is_wrong(enum fault f) {
@@ -78,8 +77,7 @@ static void take_row(void *context, const row *line) {
     *(strcmp(line->impl, fake.name) == 0 ? &last : &of_real) = line->v;
 }
 
-/* Benches the fake kernel, which computes what `impl` does but is wrong on the calls `from` to `to`
- * - 1. */
+/* Benches the fake kernel, which computes what `impl` computes but is wrong on the calls `from` to `to` - 1. */
 static void bench(const char *text, const char *impl, size_t from, size_t to) {
     const bench_settings o = {.seconds = seconds,
                               .precision = 1e-9,
@@ -101,7 +99,7 @@ static void bench(const char *text, const char *impl, size_t from, size_t to) {
     answer_free(&want), data_free(&stated);
 }
 
-/* Benches it where it is always right, for so long that it is called often enough. */
+/* Benches the fake kernel without faults, for longer and longer times, until it is called more than `enough` times. */
 static void bench_calls(const char *text, const char *impl, size_t enough) {
     seconds = 1e-3;
     while (bench(text, impl, 0, 0), calls <= enough && seconds < 10) seconds *= 4;
@@ -135,9 +133,9 @@ Test(timed, every_call_sees_the_stated_inputs) {
 #define LOST "nan, should be"
 #define WRITES(what) "the input " what " was modified"
 
-/* Right when verified, before and after; wrong while it is timed. If a call does not write its
- * outputs, an earlier call's must not pass for them; and right outputs must not hide other changes
- * that a call leaves. If two kernels read the same inputs, the one that writes to them fails. */
+/* The fake kernel is right when verified, before and after, but wrong while it is timed. If a call writes no
+ * outputs, the outputs of an earlier call must not pass instead. Right outputs must not hide other changes by a
+ * call. If two kernels read the same inputs, only the kernel that writes to the inputs fails. */
 Test(timed, timed_calls_are_verified) {
     static const struct {
         enum fault fault;

@@ -1,5 +1,5 @@
-/* Tests the checker: it must reject every mutant, on a case that the right kernel passes, and every
- * NaN; and it must not judge where a method has no bound. SPDX-License-Identifier: MIT */
+/* Tests the checker. It must reject every mutant, on a case that the right kernel passes, and every wrong NaN.
+ * It must not judge numbers for which a method has no bound. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "benched.h"
 #include "mutants.h"
@@ -10,7 +10,7 @@
 
 TestSuite(checker, .init = one_thread);
 
-/* As `normlab check`: two calls. */
+/* Verifies like `normlab check`, with two calls. */
 static verdict by_check(const trial *t, wrong now) {
     nl_impl k = mutant_kernel(NL_TWO_PASS, now);
     int threads = t->c.threads ? t->c.threads : 1;
@@ -19,9 +19,9 @@ static verdict by_check(const trial *t, wrong now) {
     return verify(&t->c, &t->data, &t->want, &k, PLACE_START, threads);
 }
 
-/* As `normlab bench`: many calls between two verdicts. */
+/* Verifies like `normlab bench`, with many calls between two verdicts. */
 static verdict by_bench(const trial *t, wrong now) {
-    static nl_impl k; /* the table keeps it */
+    static nl_impl k; /* the table keeps a pointer to it */
     if (!k.name) nl_registry_add(&k);
     k = mutant_kernel(NL_TWO_PASS, now);
     return bench_verdict(&t->c, k.name);
@@ -44,8 +44,8 @@ Test(checker, rejects_every_mutant) {
     cr_assert(killed == mutant_count && killed > 0, "%zu mutants survived", mutant_count - killed);
 }
 
-/* Right within the bound, but a row's last bits depend on the number of rows or on the row's place:
- * a note, and a failure of kernels that promise otherwise. */
+/* Results are within the bound, but a row's last bits depend on the number of rows or on the row's place. This
+ * is noted, and is a failure if kernels promise equal bits. */
 Test(checker, sees_bits_that_depend_on_the_batch) {
     static const struct {
         const char *text;
@@ -124,9 +124,9 @@ Test(checker, mutants_without_nan_die_in_the_suite) {
     die_in_the_suite(odd, sizeof odd / sizeof *odd);
 }
 
-/* A variance that is 1 % off fails by y alone, even if the certain bound allows it. The right
- * kernel passes, although its single accumulator makes the variance 0.4 % too small at 2^22. Where
- * errors need not be independent, only the certain bound counts. */
+/* A variance that is 1 % off fails because of y alone, even if the certain bound allows it. The right kernel
+ * passes, although its single accumulator makes the variance 0.4 % too small at 2^22. If errors may be
+ * dependent, only the certain bound counts. */
 Test(checker, a_percent_of_variance) {
     static const struct {
         const char *text;
@@ -157,8 +157,8 @@ Test(checker, a_percent_of_variance) {
     }
 }
 
-/* A NaN for a number fails in any element of any result, and so do a number for a NaN or an infinity
- * and an infinity of the other sign in y; any write fails with n = 0. */
+/* In every element of every result, a NaN instead of a number fails, and so does a number instead of a NaN or
+ * an infinity. In y an infinity of the wrong sign fails. With n = 0 any write fails. */
 Test(checker, every_element_counts) {
     case_list list = {0};
     const char *all = "{{{layernorm,rmsnorm,gemma}/{forward,backward},"
@@ -196,8 +196,8 @@ Test(checker, every_element_counts) {
     cases_free(&list);
 }
 
-/* E[x^2] - E[x]^2 has no bound for a row with a mean of 10000 sigma: that row is not judged,
- * whatever it holds, but its neighbours are. Two-pass has a bound. */
+/* E[x^2] - E[x]^2 has no bound for a row with a mean of 10000 sigma: that row is not judged, whatever it
+ * contains, but its neighbours are judged. Two-pass has a bound. */
 Test(checker, promises) {
     static const float values[] = {NAN, 0, 1e30f};
     nl_impl fragile = mutant_kernel(NL_ONE_PASS, (wrong){0}), firm = fragile;
@@ -209,7 +209,7 @@ Test(checker, promises) {
     cr_assert(answer_make(&t.c, &t.data, &t.want) && trial_place(&t, &fragile));
     for (size_t i = 0; i < 3 * 64; i++) {
         outcome got[3], expected = i / 64 == 1 ? OUTCOME_DEMO : OUTCOME_FAIL;
-        for (int k = 0; k < 3; k++) { /* right; wrong in y[i]; wrong where all rows have a bound */
+        for (int k = 0; k < 3; k++) { /* right; wrong y[i]; wrong y[i] with a bound */
             t.in.impl = k < 2 ? &fragile : &firm;
             instance_fill(&t.in), trial_call(&t, 1);
             if (k) ((float *)t.in.at[NL_Y])[i] = values[i % 3];
@@ -221,8 +221,8 @@ Test(checker, promises) {
     trial_end(&t);
 }
 
-/* A kernel that folds the mean into an offset, or sums g * x, is right within a bound that grows
- * with mean / sigma, and wrong if its method promises more. */
+/* A kernel that folds the mean into an offset, or sums g * x, is right if the bound of its method grows with
+ * mean / sigma, and wrong if its method promises a smaller bound. */
 Test(checker, folded_forms) {
     static const struct {
         const char *text;

@@ -1,13 +1,14 @@
 #!/usr/bin/env bash
-# The file of largest errors: a larger error, a missing line and a superfluous line are failures, and a
-# missing number never passes. Usage: tests/verify/errors.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests the comparison with the file of largest errors. A larger error, a missing line and a superfluous line are
+# failures, and a missing number never passes.
+# Usage: tests/verify/errors.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 under_test=check
 rung=batchnorm/inference part=batchnorm/inference/f32
 
 silent() { check "  and nothing of it" "$(grep -F "$1" stderr)"; }
 compares() { exits "$1" "$2" --impl $rung --errors now.csv; } # NAME CODE
-# edit AWK-PROGRAM: writes start.csv with the line for f32 changed to now.csv
+# edit AWK-PROGRAM: changes the line for f32 in start.csv, and writes the result to now.csv
 edit() {
     awk -F, -v OFS=, -v part="$part,$rung@c" \
         'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i } { mine = index($0, part ",") == 1 }
@@ -17,13 +18,13 @@ edit() {
 half=batchnorm/inference/f16 bfloat=batchnorm/inference/bf16
 line() { grep -n "^$1,.*@c," now.csv | cut -d: -f1; } # PROBLEM: its number in now.csv
 of() { echo "(\$1 == \"$1\" && \$2 ~ /@c\$/)"; } # PROBLEM: a condition for edit
-# only IMPL: its lines of the record, with all its instruction sets
+# only IMPL: prints the record's lines of IMPL, with all its instruction sets
 only() {
     awk -F, -v OFS=, -v impl=" $1@[^ ]*" 'NR > 1 { if (!match(" " $2, impl)) next; $2 = substr($2, RSTART, RLENGTH - 1) }
         { print }' "$root/tests/largest_errors.csv"
 }
 
-# A step of ./check compares the whole suite with the record; this tests the comparison.
+# A step of ./check compares the whole suite with the record; this script tests the comparison.
 only $rung > start.csv
 edit 'mine { $at["normal"] *= 0.99 } '"$(of $half)"' { $at["normal"] *= 2 } { print }
     mine { sub("@c", "@vector9"); print }'
@@ -52,7 +53,7 @@ compares "as on record, below it, and a line of an ISA that is not here" 0
 says " 0 failed"
 silent "on normal:"
 
-# a kind of data of which nothing is checked in bf16
+# a kind of data without a check in bf16
 never=$(awk -F, 'NR == 1 { split($0, name) } '"$(of $bfloat)"' { for (i = 3; i <= NF; i++) if ($i == "") print name[i] }' \
     start.csv | tail -n 1)
 edit 'mine { $at["normal"] *= 0.99; print; $1 = "batchnorm/inference/f64" } '"$(of $half)"' { next }
@@ -79,7 +80,7 @@ compares "nothing of this instruction set" 1
 says "nothing of c is on record"
 says "largest errors: 0 compared with now.csv, 0 failed"
 
-# Other outputs than y and dx have lines of their own; instruction sets with the same errors share one.
+# Outputs other than y and dx have separate lines. Instruction sets with the same errors share a line.
 other=optimized/batch_backward_simd problem=batchnorm/backward sets=c
 ! "$normlab" list --csv | cut -d, -f2 | grep -qx sse2 || sets+=" sse2"
 only $other | awk -F, -v OFS=, 'NR == 1 { for (i = 1; i <= NF; i++) at[$i] = i }

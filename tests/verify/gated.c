@@ -1,5 +1,5 @@
-/* The checker against wrong kernels of gated RMSNorm, of which tests/mutants/ has none: each must fail
- * on a case of the suite, which the right one passes. SPDX-License-Identifier: MIT */
+/* Tests the checker with wrong kernels of gated RMSNorm, which tests/mutants/ does not have. Each must fail on
+ * a case of the suite that the right kernel passes. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "gate.h"
 #include "trial.h"
@@ -8,7 +8,7 @@
 
 TestSuite(gated, .init = one_thread);
 
-/* What the kernel does wrong; OVERFLOWS: computes z / (1 + exp(-z)), which overflows below -88. */
+/* The kernel's mistake. OVERFLOWS: z / (1 + exp(-z)), whose exp overflows for z below -88. */
 static enum mistake {
     NOTHING,
     OTHER_ORDER,
@@ -130,8 +130,7 @@ Test(gated, wrong_kernels_fail) {
     cases_free(&suite);
 }
 
-/* Where silu, its derivative or a product is subnormal or 0, a right kernel passes, or there is no
- * bound. */
+/* If silu, its derivative or a product is subnormal or 0, a right kernel passes, or there is no bound. */
 Test(gated, right_at_the_ends_of_the_range) {
     static const struct {
         const char *text;

@@ -1,4 +1,4 @@
-/* Kernels that do harm: each gets the verdict that it deserves, and the harness lives on.
+/* Harmful kernels: each must get the right verdict, and the harness must survive.
  * SPDX-License-Identifier: MIT */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* feenableexcept, pthread_getattr_np */
@@ -18,7 +18,7 @@
 
 TestSuite(hostile, .init = one_thread);
 
-/* The arguments of the kernel that this thread runs, in any pass. */
+/* The arguments of the kernel that this thread runs, for any pass. */
 typedef struct call {
     const nl_problem *p;
     const void *arguments;
@@ -49,7 +49,7 @@ static void *wait_long(void *unused) {
     return unused;
 }
 
-/* Buffers may lie there, and a write far before one must not reach the stack unnoticed. */
+/* The address just above the stack. A write far before a buffer there must not reach the stack unnoticed. */
 static volatile char *above_stack(void) {
     pthread_attr_t stack;
     void *at;
@@ -140,8 +140,8 @@ static size_t much_scratch(const nl_problem *p) {
     return SIZE_MAX / 1024;
 }
 
-/* Beyond y's guard page lies the memory of dx, which forward does not use; and the kernel may
- * misstate its scratch. */
+/* After y's guard page comes the memory of dx, which forward does not use. A kernel may also ask for too much
+ * scratch. */
 Test(hostile, no_absent_buffer_and_no_huge_one) {
     trial t;
     trial_make(&t, passes[0].text);
@@ -155,7 +155,7 @@ Test(hostile, no_absent_buffer_and_no_huge_one) {
     trial_end(&t);
 }
 
-/* bench also makes its first call in a child process, even for a case that is not copied there. */
+/* bench also makes its first call in a child process, even if the case is too large to copy. */
 Test(hostile, bench_lives_on) {
     static const char *const cases[] = {"rmsnorm/forward/f32/5x24/normal",
                                         "rmsnorm/forward/f32/2049x1024/normal"};

@@ -1,5 +1,5 @@
-/* Faults that one call alone does not show: two callers at once, a race, a smaller team, writes
- * behind scratch. Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
+/* Faults that a single call does not show: two callers at once, a race, a smaller team, writes after scratch.
+ * Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getcpu() */
 #endif
@@ -35,7 +35,7 @@ static verdict try_kernel(const char *text, kernel *forward, int threads, bool t
 }
 
 #define EXPECT_OK(v) cr_expect((v).outcome == OUTCOME_OK, "%s", (v).why)
-/* On a busy machine two callers may not overlap, so a race has three tries. */
+/* On a busy machine two callers may not overlap, so a race gets three tries. */
 #define EXPECT_FAIL(v, what)                                                                  \
     do {                                                                                      \
         verdict got = (v);                                                                    \
@@ -59,7 +59,7 @@ static void one_buffer(const nl_problem *p, const nl_forward_args *a, int thread
     by_buffer(p, a, kept);
 }
 
-/* A branch for calls in place. */
+/* Uses the shared buffer only for calls in place. */
 static void one_buffer_in_place(const nl_problem *p, const nl_forward_args *a, int threads) {
     const bool in_place = a->x == a->y || (a->residual && a->residual == a->residual_out);
     in_place ? one_buffer(p, a, threads) : naive(p, a);
@@ -89,7 +89,7 @@ Test(pair, a_static_buffer_shows) {
                 "another thread calls it too");
 }
 
-/* Keeps 1 / c of the last shape. */
+/* Caches a factor for the last shape. */
 static void by_shape(const nl_problem *p, const nl_forward_args *a, int threads) {
     static volatile size_t last;
     static volatile float scale;
@@ -99,7 +99,7 @@ static void by_shape(const nl_problem *p, const nl_forward_args *a, int threads)
     for (size_t i = 0; i < p->n * p->c; i++) ((float *)a->y)[i] *= last == p->c ? scale : 0;
 }
 
-/* Keeps y, and returns it if x has the same address and the same ends. */
+/* Caches y, and returns it if x has the same address and the same first and last value. */
 static void by_address(const nl_problem *p, const nl_forward_args *a, int threads) {
     static const float *at;
     static float ends[2], kept[4096];
@@ -113,7 +113,7 @@ static void by_address(const nl_problem *p, const nl_forward_args *a, int thread
     memcpy(kept, a->y, count * sizeof *kept);
 }
 
-/* In calls in place, keeps a factor of row 0, and uses it if x has the same address. */
+/* In calls in place, caches a factor of row 0, and uses it if x has the same address. */
 static void by_address_in_place(const nl_problem *p, const nl_forward_args *a, int threads) {
     static const float *at;
     static float kept;
@@ -152,8 +152,8 @@ Test(pair, a_thread_that_stays_bound) {
 }
 #endif
 
-/* frees() frees its memory, which must pass although malloc() keeps small freed blocks, and
- * OpenMP's runtime some bytes of the team of one. keeps() keeps its memory, in wide rows. */
+/* frees() frees its memory. It must pass, although malloc() keeps small freed blocks and OpenMP's runtime keeps
+ * some bytes of the team of one. keeps() leaks memory for wide rows. */
 static void frees(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
     free(calloc(p->c, sizeof(float)));
@@ -194,7 +194,7 @@ Test(pair, memory_that_is_kept) {
     }
 }
 
-/* Threads that add in any order give other last bits, which is right. */
+/* If threads add in any order, the last bits vary, which is allowed. */
 static void any_order(const nl_problem *p, const nl_forward_args *a, int threads) {
     static int calls;
     float *y = a->y;
@@ -206,7 +206,7 @@ Test(pair, any_order_of_threads_is_right) {
     EXPECT_OK(try_kernel("rmsnorm/forward/f32/16x1024/normal", any_order, 2, true, NULL));
 }
 
-/* Wrong in one call of seven, as by a race. */
+/* Wrong in one call of seven, as if by a race. */
 static void seldom(const nl_problem *p, const nl_forward_args *a, int threads) {
     static int calls;
     (void)threads;
@@ -220,7 +220,7 @@ Test(pair, threaded_kernels_are_called_again_and_again) {
     EXPECT_OK(try_kernel(text, seldom, 2, false, NULL)); /* one call */
 }
 
-/* The rows of a thread that OpenMP does not grant are missing. */
+/* If OpenMP grants fewer threads, the rows of the missing threads are not computed. */
 static void foresees_a_team(const nl_problem *p, const nl_forward_args *a, int threads) {
 #ifdef _OPENMP
 #pragma omp parallel num_threads(threads)

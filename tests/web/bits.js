@@ -1,7 +1,7 @@
-/* The library of the figures gives the bits, the verdicts and the errors of the native build, and its judge the
- * same reports. Usage: node bits.js FOLDER NATIVE ARRAYS..., where FOLDER has figures.js and NATIVE has what native.c
- * printed. ARRAYS is a folder for the judge: the words of the command are its file `words`, what the native build prints
- * is ARRAYS.report.
+/* Tests that the library of the figures gives the bits, verdicts, errors and judge's reports of the native
+ * build. Usage: node bits.js FOLDER NATIVE ARRAYS... (FOLDER has figures.js, NATIVE has the output of
+ * native.c). ARRAYS is a folder for the judge: its file `words` has the words of the command, and ARRAYS.report
+ * the output of the native build.
  * SPDX-License-Identifier: MIT */
 const fs = require("fs"), path = require("path");
 const [folder, native, ...judged] = process.argv.slice(2);

@@ -27,7 +27,7 @@ from selenium.webdriver.support.ui import WebDriverWait
 FIGURES = ["digits", "sphere", "depth", "who", "pipeline", "sums", "rate", "faster", "judge"]
 FACTS = """return Object.fromEntries([...document.querySelectorAll("[data-figure=" + arguments[0] + "] [data-fact]")]
     .map(e => [e.dataset.fact, e.textContent.replaceAll("−", "-")]));"""
-# Text of a drawing that leaves it, or lies on other text.
+# Text that leaves its drawing, or overlaps other text.
 CROWDED = """
 const wrong = [];
 for (const svg of document.querySelectorAll("[data-figure] svg")) {
@@ -48,7 +48,7 @@ class Page:
         self.driver, self.address = driver, address
 
     def open(self, name, **settings):
-        """The figure, with these settings in the address."""
+        """Opens the figure with these settings in the address."""
         query = "&".join(f"{key}={value}" for key, value in settings.items())
         self.driver.get("about:blank")
         self.driver.get(f"{self.address}#{name}?{query}")
@@ -86,7 +86,7 @@ def near(a, b, digits=3):
 
 
 def checked(program, note):
-    """The error that the command which a figure shows prints."""
+    """The error that the figure's command prints."""
     words = note.removeprefix("normlab ").split()
     done = subprocess.run([program, *words], capture_output=True, text=True)
     return float(next(csv.DictReader(io.StringIO(done.stdout)))["error_u"])

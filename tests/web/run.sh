@@ -1,8 +1,7 @@
 #!/usr/bin/env bash
-# The figures of the site: the library in WebAssembly gives the bits of the native build, and each
-# figure works in a browser, which also notices a spoilt figure. Exit code 77, not run, without
-# node.js or a browser. Usage: tests/web/run.sh BUILD, a build of this project; build/site has the
-# site. SPDX-License-Identifier: MIT
+# Tests the figures of the site. The library in WebAssembly must give the bits of the native build, each figure must
+# work in a browser, and the browser must find planted faults. Exit code 77 (not run) without node.js or a browser.
+# Usage: tests/web/run.sh BUILD, a build of this project; build/site has the site. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/../shell/browser.sh"
 build=$1 html=build/site/html
 type node >/dev/null || { echo "apt-get install nodejs" && exit 77; }

@@ -1,4 +1,4 @@
-/* A vector's lanes as an array, the numbers that they take, and how they are compared.
+/* A vector's lanes as an array, the numbers for the tests, and the comparison.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -7,8 +7,7 @@
 
 #include <stdio.h>
 
-/* Numbers at which rounding, overflow, underflow or NaN may go wrong; value() gives them both
- * signs. */
+/* Numbers at which rounding, overflow, underflow or NaN may be wrong; value() adds the negative numbers. */
 static const uint32_t special[] = {
     0x00000000, 0x00000001, 0x007fffff, 0x00800000, 0x00800001,             /* float's smallest */
     0x32ffffff, 0x33000000, 0x33000001, 0x33bfffff, 0x33c00000, 0x33c00001, /* f16's smallest */
@@ -16,7 +15,7 @@ static const uint32_t special[] = {
     0x477fdfff, 0x477fe000, 0x477fefff, 0x477ff000, 0x477fffff, 0x47800000, /* and its largest */
     0x00007fff, 0x00008000, 0x00008001, 0x00017fff, 0x00018000, 0x00018001, /* bf16's smallest */
     0x7f7f0000, 0x7f7f7fff, 0x7f7f8000, 0x7f7fffff, 0x7f800000,             /* its largest; Inf */
-    0x7f800001, 0x7f801fff, 0x7fbfffff, 0x7fc00000, 0x7fc00001, 0x7fffffff, /* NaN of all kinds */
+    0x7f800001, 0x7f801fff, 0x7fbfffff, 0x7fc00000, 0x7fc00001, 0x7fffffff, /* all kinds of NaN */
     0x3f800000, 0x3f7fffff, 0x3f800001, 0x3f808000, 0x3f818000, 0x3f801000, 0x3f803000,
 };
 enum { SPECIAL = 2 * sizeof special / sizeof *special, PATTERNS = 0x10000 };
@@ -28,8 +27,8 @@ static inline uint32_t bits(size_t n) {
     return u;
 }
 
-/* Number n to store as t: the special ones; then the midpoints between neighbours of a 16-bit type,
- * and the floats next to them; for f32 any bits. */
+/* Number n to store as t: first the special numbers, then the midpoints between neighbours of a 16-bit type
+ * with the floats next to each midpoint; for f32 random bits. */
 enum { VALUES = SPECIAL + 3 * PATTERNS };
 static inline float value(nl_dtype t, size_t n) {
     if (n < SPECIAL) return nl_from_bits(special[n / 2] | (uint32_t)(n % 2) << 31);

@@ -1,6 +1,6 @@
-/* The words that load, store and round: each lane, storage type and count of real lanes, between two guard
- * pages. No test can find a missing vfence: it decides when another thread sees a streaming store,
- * and on x86 the wrong moment is too rare. SPDX-License-Identifier: MIT */
+/* Tests the words that load, store and round, for each lane, storage type and count of real lanes, between two
+ * guard pages. No test can find a missing vfence: it orders streaming stores for other threads, and on x86 a
+ * wrong order is too rare. SPDX-License-Identifier: MIT */
 #include "lanes.h"
 
 #include <sys/mman.h>
@@ -9,7 +9,7 @@
 static char *page; /* the page with access */
 static size_t page_size;
 
-/* The places of k elements on the page, aligned and not. */
+/* Places of k elements on the page: aligned or not aligned. */
 enum { START, END, ODD, PLACES };
 static const char *const places[] = {", at a page's start", ", at a page's end", ", not aligned"};
 
@@ -18,12 +18,12 @@ static char *place(int where, nl_dtype t, size_t k) {
     return page + (where == START ? 0 : where == END ? page_size - k * size : 1024 + size);
 }
 
-/* The pointer p for which p[i] is at that place. */
+/* The pointer p for which p[i] is at the place `at`. */
 static void *base(char *at, nl_dtype t, size_t i) {
     return (void *)((uintptr_t)at - i * nl_dtype_size(t));
 }
 
-/* Every pattern of a 16-bit type; and k elements at every place. */
+/* Loads every pattern of a 16-bit type, and k elements at every place. */
 static bool vload_is_right(nl_dtype t) {
     begin("vload", t, VLEN, "");
     for (size_t n = 0; n < PATTERNS; n += VLEN) {
@@ -86,7 +86,7 @@ static bool vstore_and_vstream_are_right(nl_dtype t) {
     return true;
 }
 
-/* Two vectors side by side; storing one must not depend on the other. */
+/* Stores two vectors side by side; neither store may depend on the other vector. */
 static bool pairs_are_right(nl_dtype t) {
     for (int where = START; where < PLACES; where++)
         for (size_t n = 0; n < VALUES; n += VLEN) {
@@ -112,7 +112,7 @@ static bool pairs_are_right(nl_dtype t) {
     return true;
 }
 
-/* Storing every value; vround, which must give the same; and vkeep. */
+/* Tests storing every value, vround, which must give the same numbers, and vkeep. */
 static bool rounding_is_right(nl_dtype t) {
     for (size_t n = 0; n < VALUES; n += VLEN) {
         lanes v, want;

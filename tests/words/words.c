@@ -1,11 +1,12 @@
-/* Every word of optimized/vec.h against its scalar meaning (core/dtype.h, tested in tests/library/dtype.c),
- * compiled like the kernels, once for every instruction set. memory.c tests the words that access memory. SPDX-License-Identifier: MIT */
+/* Compares every word of optimized/vec.h with its scalar meaning (core/dtype.h, tested in
+ * tests/library/dtype.c). Compiled like the kernels, once for every instruction set. memory.c tests the words
+ * that access memory. SPDX-License-Identifier: MIT */
 #include "lanes.h"
 #include "gated/silu.h"
 
 #include <float.h>
 
-/* vset, and + - * / of any two special numbers. */
+/* Tests vset, and + - * / of any two special numbers. */
 static bool arithmetic_is_right(void) {
     for (size_t i = 0; i < SPECIAL; i++)
         for (size_t n = 0; n < SPECIAL; n += VLEN) {
@@ -85,13 +86,13 @@ static bool vsums_is_right(void) {
     return true;
 }
 
-/* The distance in units of the scale, less `off`, the error that an exp below the normal numbers
- * may have. */
+/* The distance in units of the scale, minus `off`, which is the error that exp may have if its result is
+ * subnormal. */
 static double units(float got, double want, double scale, double off) {
     return fmax(0, fabs(got - want) - off) / (0x1p-24 * fmax(scale, 0x1p-126));
 }
 
-/* exp(-|z|), silu and its derivative on VLEN numbers, within the bounds that silu.h and bound.c state. */
+/* Are exp(-|z|), silu and its derivative of VLEN numbers within the bounds of silu.h and bound.c? */
 static bool silu_is_right(lanes z) {
     const sigmoids s = vsigmoids(vector(z));
     const vf v[] = {vexp_minus(vector(z)), vsilu(vector(z)), vsilu_slope(vector(z), s)};

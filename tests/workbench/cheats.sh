@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Kernels that cheat get no points, and the page says why; honest ones that are odd get all. Each is
-# a right kernel with a few more words: at the TOP, BEFORE its functions, or in the CALL. Graded
-# with a secret seed. Usage: tests/workbench/cheats.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Kernels that cheat get no points, and the page names the reason. Odd but honest kernels get all points. Each is a
+# right kernel with some added code: at the TOP, BEFORE its functions, or in the CALL. Grades use a secret seed. Usage:
+# tests/workbench/cheats.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
 under_test=grade
@@ -70,7 +70,7 @@ honest() { # NAME FILE TOP BEFORE CALL [SUM]
     prints "100 of 100 points"
 }
 
-# The compiler gets the file as input, not as an argument, and no other file lies in its folder.
+# The compiler gets the file as input, not as an argument, and its folder has no other file.
 options='-wrapper sh,-c,touch${IFS}'$PWD/wrapped
 echo "$options" >@.c
 cheats "a file of options" task.txt @.c
@@ -140,7 +140,7 @@ cheats "f16 by its mode" halves.txt cheat.c "the compiler converts f16"
 unset CC # another compiler gets no -fopenmp
 cheat "a task that may wait" "which a graded kernel must not" '' '' $'_Pragma("omp target nowait")\n    nl_with_type(p, a, rmsnorm);\n    return;'
 
-# What it does when it is timed.
+# Kernels that cheat while they are timed.
 wrong="right when it was checked, and wrong in calls one after the other"
 cheat "keeps what it has written" "$wrong" '' '' 'if (calls > 24) return;'
 cheat "keeps an answer" "$wrong" '' 'static float kept[64 * 1024];' 'if (p->n == 64 && calls > 24) { memcpy(a->y, kept, sizeof kept); return; }
@@ -179,7 +179,7 @@ cheats "another method" method.txt cheat.c "its .method is not two-pass"
 cheat "brings kernels of its own" "does not compile" $'#define normlab_kernel only_kernel\n#include "kernel.h"\n#undef normlab_kernel' 'const nl_impl *normlab_kernel(size_t i) { (void)i; return NULL; }' ''
 cheat "crashes when it is loaded" "ended the process that loaded it" '' 'static void __attribute__((constructor)) first(void) { __builtin_trap(); }' ''
 
-# A library that is compiled already may contain system calls; libseccomp refuses them.
+# A compiled library may contain system calls; libseccomp refuses them.
 kernel '#include <fcntl.h>
 #include <signal.h>
 #include <unistd.h>' '' 'if (calls == AFTER) { WHAT; }' >cheat.c
@@ -221,7 +221,7 @@ kernel '' '' '' | sed 's/^        for (size_t i = 0; i < v.c; i++) sum/#pragma o
 exits "omp simd" 0 --seed 4711 pragmas.txt odd.c
 prints "100 of 100 points"
 
-# A kernel that is right only on the data that everybody sees.
+# A kernel that is right only on the public data.
 cheat "knows the answers" "right on the data without --seed: does the file know their answers?" '' '' 'nl_with_type(p, a, rmsnorm);
     if (p->c == 7 && fabsf(*(float *)a->y + 0.247349828f) > 1e-5f) *(float *)a->y = 0;
     return;'

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Speed counted instead of timed: `normlab count`, its part of a grade, and the leaderboard of grades.
+# Tests speed that is counted instead of timed: `normlab count`, its part of a grade, and the leaderboard of grades.
 # Usage: tests/workbench/count.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 type valgrind >/dev/null || { echo "skip  no valgrind"; exit 77; }
@@ -11,7 +11,7 @@ exits "a rung" 0 --impl rmsnorm/one_pass $case
 cp stdout first
 [ $code -eq 0 ] || { cat stderr; summary; exit; }
 other=a-long-word-in-the-environment exits "once more, in another environment" 0 --impl rmsnorm/one_pass $case
-# Addresses differ, and with them which lines share a set of the simulated caches.
+# Addresses differ between runs, so different lines share a set of the simulated caches.
 apart() { paste first "$1" | awk '{ if ($2 != $12 || $4 - $14 > 8 || $14 - $4 > 8) print }'; }
 check "  as many instructions, a few misses apart" "$(apart stdout)"
 mkdir a-folder-of-another-name && cp "$normlab" a-folder-of-another-name/copy

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `normlab grade`: right, wrong, crashing and refused kernels, bad assignments, and the files that it writes
-# as Gradescope and CI services read them. Usage: tests/workbench/grade.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests `normlab grade` with right, wrong, crashing and refused kernels and bad assignments, and its output files as
+# Gradescope and CI services read them. Usage: tests/workbench/grade.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset NL_ISA NO_COLOR
 under_test=grade
@@ -141,7 +141,7 @@ reports "an assignment without a category" 2 "it has no category" bad.txt "$rung
 exits "no file" 2 task.txt
 reports "no such file" 2 "cannot read nowhere.c" task.txt nowhere.c
 
-# As Gradescope runs it: the bundle in source/, one file in submission/, the points in results/.
+# Grades as Gradescope does: the bundle is in source/, one file in submission/, the points in results/.
 mkdir -p autograder/{source,submission,results}
 cp task.txt autograder/source/assignment.txt
 echo 7 >autograder/source/seed

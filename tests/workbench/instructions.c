@@ -1,4 +1,4 @@
-/* Assembly that no compiler writes, one statement at a time, beside what every compiler does.
+/* Statements of assembly that no compiler writes are found, and usual compiler output is accepted.
  * SPDX-License-Identifier: MIT */
 #include "workbench/fence.h"
 

@@ -1,13 +1,12 @@
 #!/usr/bin/env bash
-# The labs. `normlab lab` writes what is in labs/, and grading finds a lab by number, name or folder. Then each
-# lab by itself: the starting file compiles and is unfinished, the solution is right on every instruction set
-# that runs here, and each wrong kernel gets the points, the failing categories and the hints that it states:
+# Tests the labs. `normlab lab` writes the files of labs/, and grading finds a lab by number, name or folder. For each
+# lab the starting file compiles and is unfinished, the solution is right on every instruction set that runs here, and
+# each wrong kernel gets the points, the failing categories and the hints that its comments state:
 #     // expect: points 30..50     // expect: wrong CATEGORY     // expect: hint TEXT
-# Instead of a CATEGORY also `every category`, and `every category but CATEGORY`.
-# A solution is a file, or a sed script for the starting file; a wrong kernel is a file, or a sed script for the solution,
-# where `#` stands for the `//`.
-# A solution has all points but those for speed, unless it states its own; times are not tested.
-# Usage: tests/workbench/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
+# CATEGORY may also be `every category` or `every category but CATEGORY`.
+# A solution is a file, or a sed script for the starting file. A wrong kernel is a file, or a sed script for the
+# solution, with `#` instead of `//`. A solution gets all points except the points for speed, unless it states other
+# points; times are not tested. Usage: tests/workbench/labs.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
 "$normlab" try "$root/rmsnorm/naive.c" rmsnorm/forward/f32/3x7/normal > stdout 2> stderr ||
@@ -52,7 +51,7 @@ exits "a folder of the lab's name" 0 "${fast[@]}" $one "$right"
 refuses "a folder that is no lab" "the folder away has no assignment.txt" away "$right"
 refuses "no file, no lab" "nowhere is no file, no folder and no lab: \`normlab lab\` lists the labs" nowhere "$right"
 
-# What the page of a grade says, a line for each part: VERDICT, POINTS, MOST, NAME.
+# The parts of a grade's page, one a line: VERDICT, POINTS, MOST, NAME.
 parts() { sed -nE 's/^  (ok|FAIL) +([0-9.e+-]+) of ([0-9.e+-]+) +(.*)/\1\t\2\t\3\t\4/p' stdout; }
 expected() { sed -n "s|^// expect: $1 ||p" "$2"; }
 between() { # between POINTS A..B
@@ -80,7 +79,7 @@ for file in "$root"/labs/solutions/*; do
     *) cat "$file" ;;
     esac > "solutions/$name.c"
 done
-# The wrong kernels are graded first, one for each processor at a time.
+# The wrong kernels are graded first, as many at a time as there are processors.
 for file in "$root"/labs/*/wrong/*; do
     name=$(basename "$(dirname "$(dirname "$file")")") solution=solutions/$name.c
     made=${file##*/} made=wrongs/$name/wrong/${made%.*}.c why=
@@ -127,7 +126,7 @@ for page in "$root"/labs/*/README.md; do
     run_on=$(uses_vectors "$solution" && echo "$isas" || echo any) # plain C is compiled alike for all
     for isa in $run_on; do
         [ "$isa" = any ] || export NL_ISA=$isa
-        # with -O3 once; another compiler gets no -fopenmp, which a lab with `bits` needs
+        # -O3 is tested once. Another compiler gets no -fopenmp, which a lab with `bits` needs.
         [ "$isa" = any ] || [ "$isa" = c ] || grep -q '^bits' "$folder/assignment.txt" || export CC=$quick
         exits "$name: the solution, $isa" 0 "${fast[@]}" "$folder" "$solution"
         unset NL_ISA CC

@@ -1,4 +1,4 @@
-/* The interface for kernels of --load: its number, and what a kernel may not say of itself.
+/* Tests the interface for kernels of --load: its number, and false fields of a kernel.
  * SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "layer.h"
@@ -12,7 +12,7 @@
 #define AT(type, member, was) \
     { #type "." #member, offsetof(type, member), was }
 
-/* A library keeps what its compiler knew: when one of these changes, so must NL_KERNEL_ABI. */
+/* A compiled library depends on these values. If one of them changes, NL_KERNEL_ABI must change. */
 Test(load, the_number_changes_with_the_layout) {
     static const struct {
         const char *what;

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `--load`: kernels of a shared library in every command that has the option, and every library that is refused.
+# Tests `--load`: kernels of a shared library in every command that has the option, and libraries that are refused.
 # Usage: tests/workbench/load.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 cc=${CC:-cc}
@@ -67,7 +67,7 @@ variant() {
     sed "s|(void)threads;|$2|; s|c/rmsnorm|c/$1|; s|\.lanes = 1,|.lanes = 1, ${3-}|" "$root/examples/rmsnorm.c" > "$1.c"
     $cc -O2 -ffp-contract=off -shared -fPIC -include stdlib.h -I"$root/include" -I"$root/core" "$1.c" -lm -o "$1.so" || exit 1
 }
-# From three rows on, the kernel multiplies the same factors in another order.
+# With three rows or more, the kernel multiplies the same factors in another order.
 sed 's|y\[i\] = gamma|y[i] = gamma \&\& p->n > 2 ? v * (rstd * gamma[i]) : gamma|; s|c/rmsnorm|c/batch|' \
     "$root/examples/rmsnorm.c" > batch.c
 $cc -O2 -ffp-contract=off -shared -fPIC -I"$root/include" batch.c -lm -o batch.so || exit 1
@@ -78,7 +78,7 @@ exits "  fail with --batch" 1 check --batch --load batch.so --impl c/batch rmsno
 says "repeat: normlab check 'rmsnorm/forward/f32/9x64/normal' --impl 'c/batch@c' --load 'batch.so' --batch"
 answers "  and by \`try\`" 0 "depends on the batch: y[0][" try --seconds 0.001 batch.so
 answers "  not those of the example" 0 ", the same bits in every batch" try --seconds 0.001 naive.so
-# The address sanitizer has a malloc() and a handler of SIGFPE of its own.
+# The address sanitizer has its own malloc() and its own handler of SIGFPE.
 fpe=", with exit code 1"
 if ! grep -q __asan_init "$normlab"; then
     fpe=" (Floating point exception)"
@@ -125,7 +125,7 @@ refuses endless.so "or no end"
 library undefined <<< 'int not_anywhere(void);
 int normlab_kernel_abi(void) { return not_anywhere(); }'
 refuses undefined.so "not_anywhere"
-# Libraries that end the process which loads them.
+# Libraries that end the process that loads them.
 ends() { # ends NAME WORDS < CODE: which defines abi(), scratch() and perhaps more
     { cat; echo '
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) { (void)p, (void)a, (void)threads; }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# `normlab new`: every stub compiles without a warning and is plainly unfinished, and one that is finished is
-# right. Usage: tests/workbench/new.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests `normlab new`: every stub compiles without a warning and is reported as unfinished; a finished stub is right.
+# Usage: tests/workbench/new.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA
 compilers=$(for cc in gcc clang; do type $cc > /dev/null 2>&1 && echo $cc; done)

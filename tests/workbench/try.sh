@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `normlab try`: verdicts on right, wrong and unfinished kernel files, compilers, cases of one's own, --watch.
+# Tests `normlab try`: verdicts on right, wrong and unfinished kernel files, compilers, the user's own cases, --watch.
 # No time is asserted. Usage: tests/workbench/try.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
@@ -64,7 +64,7 @@ exits "a demonstration" 0 "${fast[@]}" "$root/half/rmsnorm_eps.c"
 prints "  -     16-bit storage                    4 cases, held to no bound"
 prints "as a demonstration"
 
-# A mistake that shows in some cases only, and the group of cases that finds it.
+# A mistake that only some cases show, and the group of cases that finds the mistake.
 finds() { # finds GROUP SED-SCRIPT [RUNG]
     sed "$2" "${3:-$rung}" > mistake.c
     check "the mistake '$2' is one" "$(cmp -s "${3:-$rung}" mistake.c && echo "nothing changed")"
