@@ -1,4 +1,4 @@
-/* Checks and times the rungs of this folder; every rank runs it, and rank 0 prints.
+/* Checks and times the rungs of this folder. Every rank runs this program; only rank 0 prints.
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/stats.h"
@@ -141,7 +141,7 @@ static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even,
     if (wrong) v = failure("%s is not the same on every rank", wrong);
     const uint64_t hash = instance_hash(&whole);
     const bool differs = *bits && *bits != hash;
-    if (differs && r->order == &nl_order_tree) v = failure("%s", "other bits than with one rank");
+    if (differs && r->order == &nl_order_tree) v = failure("%s", "bits differ from one rank's");
     *bits = *bits ? *bits : hash;
     t->calls++, t->differ += differs, t->failed += v.outcome == OUTCOME_FAIL;
     if (r->rank == 0 && v.outcome == OUTCOME_FAIL)
@@ -247,7 +247,7 @@ int main(int argc, char **argv) {
         if (!(file ? cases_add_file : cases_add)(&cases, argv[i], text, sizeof text))
             return end(2, text);
     }
-    nl_ranks r[COUNTS]; /* 1, 2, 3, 4 and all; comm is MPI_COMM_NULL on other ranks */
+    nl_ranks r[COUNTS]; /* 1, 2, 3, 4 and all ranks; other ranks have MPI_COMM_NULL */
     for (int k = 0; k < COUNTS; k++) {
         const int size = k < COUNTS - 1 ? k + 1 : world_size;
         const bool in = k == COUNTS - 1 || (size < world_size && world_rank < size);
@@ -270,9 +270,8 @@ int main(int argc, char **argv) {
     const unsigned long calls = tree->calls + any->calls, failed = tree->failed + any->failed;
     if (!calls) return end(2, "no rung takes any of these cases");
     if (checks)
-        snprintf(
-            text, sizeof text,
-            "%lu calls, %lu failed; other bits than with one rank: %lu by the tree, %lu by MPI",
-            calls, failed, tree->differ, any->differ);
+        snprintf(text, sizeof text,
+                 "%lu calls, %lu failed; bits differ from one rank's: %lu by the tree, %lu by MPI",
+                 calls, failed, tree->differ, any->differ);
     return end(failed > 0, text);
 }

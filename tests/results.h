@@ -1,4 +1,4 @@
-/* Result files for the tests of their reader. SPDX-License-Identifier: MIT */
+/* Result files for the tests of the reader of results. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "folder.h"

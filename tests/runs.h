@@ -55,7 +55,7 @@ static inline bool near(long double got, long double want, long double error) {
     return fabsl(got - want) <= error; /* false for a NaN */
 }
 
-/* A kind of data: x = mean + sigma * z, the residual sigma * z. */
+/* A kind of data: x is mean + sigma * z, the residual is sigma * z. */
 struct kind {
     const char *name;
     double mean, sigma;
@@ -63,14 +63,14 @@ struct kind {
     bool signs; /* z is +-1 */
 };
 
-/* Nearly normal; a multiple of 2^-15, so that sums and steps of gamma are exact. */
+/* A nearly normal number, and a multiple of 2^-15, so that sums and steps of gamma are exact. */
 static inline double random_z(uint64_t *seed) {
     uint64_t u = random_bits(seed);
     u = (u & 65535) + (u >> 16 & 65535) + (u >> 32 & 65535) + (u >> 48);
     return ((double)u - 131070) / 32768;
 }
 
-/* False: the layer does not have this shape. */
+/* Fills a run. False: the layer does not have this shape. */
 static inline bool fill(run *r, nl_op op, const struct kind *kind, const size_t shape[3]) {
     uint64_t seed = 3, gates = 5;
     bool batch = op == NL_BATCHNORM;

@@ -47,7 +47,7 @@ static inline size_t below(size_t most, uint64_t stream, uint64_t i) {
     return (size_t)(random_uniform(stream, i) * (double)most);
 }
 
-/* "layernorm/forward/f32/3x37x1", as in cases. */
+/* The spelling of a problem, as in cases: "layernorm/forward/f32/3x37x1". */
 static inline const char *spelled(const nl_problem *p) {
     static char text[128];
     snprintf(text, sizeof text, "%s/%s/%s/%zux%zux%zu", nl_op_name(p->op), nl_pass_name(p->pass),

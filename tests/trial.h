@@ -6,7 +6,7 @@
 #include "verify/expected.h"
 #include "verify/verify.h"
 
-/* A case, its inputs and answer, and guarded buffers to call an implementation on. */
+/* A case, its inputs and answer, and guarded buffers for calls of an implementation. */
 typedef struct trial {
     nl_case c;
     nl_data data;

@@ -73,7 +73,7 @@ def capture(text):
     for name, module in CAPTURES.items():
         x, y = taken[name]
         if not np.array_equal(x, taken[name + ".dense"][-1] + taken[name + ".block"][1]):
-            fail(f"{name}: what enters the LayerNorm is not dense + residual")
+            fail(f"{name}: the input of the LayerNorm is not dense + residual")
         norm = model.get_submodule(module)
         of = x, norm.weight.detach().numpy(), norm.bias.detach().numpy(), y
         arrays[name] = {part: np.array(a, order="C") for part, a in zip(PARTS, of)}

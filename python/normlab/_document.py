@@ -10,7 +10,7 @@ _ROWS, _FEATURES, _RUNNING = "(...), float32", "(c,), float32", "The statistics 
 _PARAMETERS = {
     "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm", "gated_rmsnorm", "gate_first_rmsnorm" or "batchnorm"', "The layer."),
     "dy": ("as x", "The gradient of the layer's result."),
-    "x": ("(..., c), float32, float16 or bfloat16; a view if its rows have even steps",
+    "x": ("(..., c), float32, float16 or bfloat16; may be a view with evenly spaced rows",
           "What is normalized; tensors have its type, and arithmetic is float32."),
     "gamma": (_WEIGHTS, "The gain and the bias. None: ones for the gain, zeros for the bias."),
     "beta": (_WEIGHTS, "The gain and the bias. None: ones for the gain, zeros for the bias."),
@@ -37,7 +37,7 @@ _PARAMETERS = {
     "biased_running_var": ("bool", "Keep the biased variance: the sum of squares over m values, not over m - 1."),
     "channels_last": ("bool", "The memory of x is (N, ..., C), such as NHWC."),
     "impl": ("Impl", 'A row of implementations(), or "NAME" or "NAME@ISA"; None: the best.'),
-    "threads": ("int", "The largest number of threads; the bits of an implementation do not depend on it."),
+    "threads": ("int", "The largest number of threads; the results of an implementation do not depend on it."),
     "dtype": ('"f32", "f16", "bf16" or a NumPy type', "The storage type."),
     "rounded_to": ('"f16", numpy.float16, ...', "The type to which the output was rounded before it was widened."),
 }

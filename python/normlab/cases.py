@@ -1,4 +1,4 @@
-"""The data of `normlab`: the same bytes on every machine."""
+"""The data of `normlab`, with the same bytes on every machine."""
 from typing import Any, NamedTuple, Optional
 
 from numpy.typing import NDArray
@@ -35,7 +35,7 @@ class Exhibit(NamedTuple):
     cases: tuple[str, ...]  #: spellings for case()
 
 
-@documented("Case", "ValueError\n    The spelling is wrong, or a file of npy: data.",
+@documented("Case", "ValueError\n    The spelling of the case or a file of npy: data is wrong.",
             spelling=('"op/pass/dtype/NxC[xS]/data[/option...]"', "As in docs/results.md."))
 def case(spelling: str) -> Case:
     """The problem and the inputs of a case. Tensors have the shape (n, c), or (n, c, s) if s is not 1.
@@ -53,9 +53,9 @@ def case(spelling: str) -> Case:
 @documented("(n, c), whose rows are of this kind; or (n, c, s), as NCHW, whose channels are",
             "ValueError\n    No kind has that name.",
             kind=('"normal", "offset:4096", "outliers", "museum:pt51102", ...', "As in docs/results.md."),
-            n=("int", "The shape."), c=("int", "The shape."), s=("int or None", "The number of pixels of a channel."))
+            n=("int", "The shape."), c=("int", "The shape."), s=("int or None", "Pixels in each channel."))
 def data(kind: str, n: int, c: int, s: "int | None" = None, *, dtype: Any = "float32") -> "NDArray[Any]":
-    """Data of a kind, the same bytes on every machine.
+    """Data of one kind. Every machine gets the same bytes.
 
     >>> normlab.data("offset:4096", 4, 64, dtype="f16").dtype
     dtype('float16')

@@ -31,7 +31,7 @@ class Implementation(NamedTuple):
 
 
 #: The type of `impl=`: a row of the table, "NAME" (with the widest instruction set that runs here), or "NAME@ISA".
-#: None: what best() chooses.
+#: None: the choice of best().
 Impl = Union[Implementation, str, None]
 
 
@@ -67,7 +67,7 @@ def dtype_name(dtype: Any) -> str:
             **dict.fromkeys(("n", "c", "s"), ("int", "n rows of c features; for batchnorm the shape [n][c][s].")))
 def best(op: str, n: int, c: int, s: int = 1, *, direction: str = "forward", dtype: Any = "f32",
          threads: int = 1) -> Implementation:
-    """The recommended implementation: what `impl=None` runs.
+    """The recommended implementation, which `impl=None` runs.
 
     >>> normlab.best("rmsnorm", 64, 1024).runs_here
     True

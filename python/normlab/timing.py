@@ -144,7 +144,7 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
             against=("str", "A case to compare each case with, in the same rounds. Each case then has one implementation."),
             impl=("Impl", 'Globs such as "*/naive,best". None: all except demonstrations; with `against`: the best.'),
             baseline=("Impl", "What others are compared with. None: naive, else the first; with `against`: impl."),
-            seconds=("float", "How long to time each implementation of each case."),
+            seconds=("float", "The time to measure each implementation of each case."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
             threads: int = 1, seconds: float = 0.3, precision: float = 0.01) -> Measurements:
@@ -170,7 +170,7 @@ def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, base
     return found
 
 
-@documented("list[Limit]", "ValueError\n    A setting is wrong.", seconds=("float", "How long to time each point."))
+@documented("list[Limit]", "ValueError\n    A setting is wrong.", seconds=("float", "The time to measure each point."))
 def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
     """How fast this machine reads, writes and copies, for working sets from 8 KiB to twice the last-level
     cache, on one thread and on `threads`: `normlab limit --quick`.
@@ -183,7 +183,7 @@ def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
 
 @documented("Race", "ValueError\n    No function was given.",
             calls=("function without arguments", "Each other function is compared with the first."),
-            seconds=("float", "How long to time each function."),
+            seconds=("float", "The time to measure each function."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def race(*calls: "Callable[[], object]", seconds: float = 0.3, precision: float = 0.005) -> Race:
     """Times functions by the rules of `normlab bench` (docs/measuring.md), without its verification; use judge() on the

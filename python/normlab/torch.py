@@ -1,4 +1,4 @@
-"""Functions and modules for PyTorch, drop-in for those of torch.nn.functional and torch.nn with the same names.
+"""Functions and modules for PyTorch, which replace those of the same name in torch.nn.functional and torch.nn.
 
 >>> import torch
 >>> from normlab.torch import RMSNorm, swap
@@ -96,7 +96,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Te
              rounded_sum: bool = False) -> Any:
     """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual works as in layer_norm.
     cast_before_weight also rounds the normalized value to the input's type. rounded_sum rounds input + residual before
-    the norm. Qwen3 and Llama in transformers do both."""
+    the norm. Qwen3 and Llama in transformers do both of these."""
     return _rows("rms_norm", input, residual, normalized_shape, weight, None, eps, cast_before_weight, rounded_sum)
 
 
@@ -150,7 +150,7 @@ class LayerNorm(torch.nn.LayerNorm):
 
 class RMSNorm(torch.nn.RMSNorm):
     """As torch.nn.RMSNorm. With a residual the results are the norm of the sum, and the sum. cast_before_weight and
-    rounded_sum as in rms_norm."""
+    rounded_sum work as in rms_norm."""
 
     cast_before_weight = rounded_sum = False
 

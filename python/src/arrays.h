@@ -39,7 +39,7 @@ bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem
  * order; the problem gets its strides. False: raised. */
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x);
 
-/* A new array for this argument, in its type: zeros, unless it is a tensor. */
+/* A new array for this argument, with the argument's type. Tensors are not set; other arrays are zeros. */
 PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x);
 
 /* A new array of zeros for this argument, of NumPy's type number `type`. */

@@ -52,7 +52,7 @@ static PyObject *fields(const judgement *j, const npy *part, size_t first) {
     return all;
 }
 
-/* Points into the array. */
+/* Pointers into the array. */
 static bool as_npy(PyArrayObject *from, const char *name, npy *to) {
     *to = (npy){.type = PyArray_DESCR(from)->type,
                 .rank = (size_t)PyArray_NDIM(from),

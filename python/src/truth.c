@@ -13,7 +13,7 @@ static bool check_problem(const call *k) {
     return status == NL_OK || call_raise(status);
 }
 
-/* The reference needs no saved statistics, and makes the outputs. */
+/* Raises if an input is missing. The reference needs no saved statistics, and allocates the outputs. */
 static bool check_missing(const call *k) {
     const nl_problem *p = &k->p;
     const struct nl_pass_row *pass = &nl_passes[p->pass];
@@ -52,7 +52,7 @@ static void *add(PyObject *all, const call *k, const char *name, nl_arg like, in
     PyObject *array = NULL;
     if (!PyErr_Occurred()) array = (PyObject *)array_zeros(like, &k->p, k->array[NL_X], type);
     const bool ok = array && PyDict_SetItemString(all, name, array) == 0;
-    Py_XDECREF(array); /* the dict keeps it */
+    Py_XDECREF(array); /* the dict keeps a reference */
     return ok ? PyArray_DATA((PyArrayObject *)array) : NULL;
 }
 

@@ -1,4 +1,4 @@
-"""The layers in NumPy's long double, written from the formulas; and random problems for them."""
+"""Computes the layers in NumPy's long double from the formulas, and makes random problems."""
 import numpy as np
 from hypothesis import strategies as st
 

@@ -159,7 +159,7 @@ class TestOtherArrays:
                 self.a = a
 
             def __dlpack__(self, **options):
-                return self.a.__dlpack__(**options)  # AttributeError for Tensor(None)
+                return self.a.__dlpack__(**options)  # raises AttributeError for Tensor(None)
 
             def __dlpack_device__(self):
                 return self.a.__dlpack_device__()

@@ -231,7 +231,7 @@ def test_the_command(tmp_path, capsys):
 
 
 def test_a_queue_is_divided_by_its_calls(monkeypatch):
-    """A GPU's layers are timed in queues."""
+    """On a GPU, layers are timed in queues of calls."""
     class Queued(Normlab):
         def layer(self, problem):
             right = super().layer(problem)

@@ -25,7 +25,7 @@ def test_function(function):
 
 
 def test_package():
-    """The functions, without the classes' methods."""
+    """help(normlab) shows the functions, not the methods of classes."""
     text = pydoc.plain(pydoc.render_doc(normlab))
     assert "CLASSES" not in text and all(name in text.split("PACKAGE CONTENTS")[0] for name in ("judge", "race"))
 

@@ -169,7 +169,7 @@ def test_transforms():
 
 
 def test_what_torch_computes():
-    """Other types and devices, after one warning."""
+    """torch computes other types and devices, after one warning."""
     x, w = torch.randn(3, 8).double(), torch.randn(8).double()
     nlt._warn.cache_clear()
     for ours, want in [(lambda: nlt.layer_norm(x, (8,), w), F.layer_norm(x, (8,), w)),

@@ -12,7 +12,7 @@ def packed(tensor):
 
 @pytest.fixture
 def no_copies(monkeypatch):
-    """A copy of a view raises ZeroDivisionError."""
+    """In this test a copy of a view raises ZeroDivisionError."""
     monkeypatch.setattr(torch.Tensor, "contiguous", lambda self, **_: self if self.is_contiguous() else 1 / 0)
 
 
@@ -31,7 +31,7 @@ def test_other_tensors():
 
 
 def test_tensors_as_arrays():
-    """The functions of normlab take tensors, and write into them."""
+    """The functions of normlab take tensors, and write into tensors."""
     for dtype in ROUNDING:
         x, out = torch.randn(4, 8).to(dtype), torch.empty(4, 8, dtype=dtype)
         assert normlab.layer_norm(x, out=out) is out

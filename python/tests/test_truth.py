@@ -1,4 +1,4 @@
-"""The judge, the data and the measurements."""
+"""Tests the judge, the data and the measurements."""
 import csv
 import re
 import subprocess

@@ -14,7 +14,7 @@ def view(random, dtype, shape, inner):
     if not inner:
         whole = random.normal(size=(tokens * heads, left + c + right)).astype(dtype)
         return whole.reshape(tokens, heads, -1)[..., left:left + c], whole
-    if random.integers(2):  # heads first in memory
+    if random.integers(2):  # in memory, heads are the first axis
         whole = random.normal(size=(heads, tokens + between, c + left)).astype(dtype)
         return whole[:, :tokens, :c].transpose(1, 0, 2), whole
     whole = random.normal(size=(tokens, heads + between, left + c + right)).astype(dtype)
@@ -89,7 +89,7 @@ def test_parameters_in_the_type_of_x(dtype):
 
 @pytest.mark.parametrize("dtype", dtypes()[1:], ids=lambda t: t.name)
 def test_rounded_sum(dtype):
-    """rounded_sum computes as if the sum were stored first; judge() supports both."""
+    """rounded_sum gives the result of storing the sum first; judge() supports both."""
     x, r = np.random.default_rng(3).normal(size=(2, 16, 256)).astype(dtype)
     total = (x.astype("f4") + r.astype("f4")).astype(dtype)
     rounded, floats = (normlab.rms_norm(x, residual=r, rounded_sum=which) for which in (True, False))

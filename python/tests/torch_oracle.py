@@ -16,7 +16,7 @@ def close(got, want, dtype, scale=1.0):
 
 
 def qwen3_rms_norm(x, weight, eps):
-    """The formula of transformers' Qwen3RMSNorm, in eager operations; and its normalized values in float64."""
+    """The formula of transformers' Qwen3RMSNorm in eager operations, and the normalized values in float64."""
     wide = x.float()
     rounded = weight * (wide * torch.rsqrt(wide.pow(2).mean(-1, keepdim=True) + eps)).to(x.dtype)
     exact = x.double() * torch.rsqrt(x.double().pow(2).mean(-1, keepdim=True) + eps)

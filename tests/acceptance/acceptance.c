@@ -97,7 +97,7 @@ const acceptance acceptances[ACCEPTANCES] = {
     {.name = "vLLM",
      .types = F32 | F16 | BF16,
      .within = {{E2, E2, E2}},
-     .x = {'n', 0, 1}, /* over twice the width: acceptance_fill() */
+     .x = {'n', 0, 1}, /* acceptance_fill() divides by twice the width */
      .residual = {'n', 0, 1},
      .gain = {'n', 1, 0.1},
      .cases = {"7x8/eps=1e-6", "83x769/eps=1e-6", "64x8192/eps=1e-6", "83x769/eps=1e-6/residual"},

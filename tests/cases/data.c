@@ -69,7 +69,7 @@ Test(data, philox) {
     }
 }
 
-/* libm's normal distribution function maps each normal number to the uniform one. */
+/* libm's normal distribution function maps each normal number to the uniform number that it came from. */
 Test(data, distributions) {
     for (uint64_t i = 0; i < 200000; i++) {
         double u = random_uniform(3, i), z = random_normal(3, i), tail = fmin(u, 1 - u);
@@ -234,7 +234,7 @@ Test(data, special_kinds) {
         for (size_t g = 0; g < 9; g++) {
             size_t found = 0;
             float first = x(&m, g, 0), last = g ? x(&m, g - 1, 0) : NAN;
-            for (size_t e = 0; e < 65; e++) /* 'c': the group's own constant */
+            for (size_t e = 0; e < 65; e++) /* 'c': a constant, different in each group */
                 found += wanted == 'c' ? x(&m, g, e) == first && first != last
                                        : letter(x(&m, g, e)) == wanted;
             if (found != kinds[i / 2].count[g % 4])

@@ -12,7 +12,7 @@ static void add(case_list *list, const char *text) {
     if (!cases_add(list, text, error, sizeof error)) cr_assert_fail("%s", error);
 }
 
-/* A shape with braces, and the shapes of its cases in order. */
+/* A shape with braces, and the shapes that it expands to, in order. */
 Test(case_lists, braces) {
     char good[] = "2x3 2x3;{1..4}x2 1x2 2x2 3x2 4x2;1x{1..22+7} 1x1 1x8 1x15 1x22;"
                   "1x{1..21+7} 1x1 1x8 1x15;1x{128..8192*4} 1x128 1x512 1x2048 1x8192;"
@@ -37,7 +37,7 @@ Test(case_lists, braces) {
     }
 }
 
-/* A repeated case is added once, at its first place. */
+/* A repeated case is added once, at its first position. */
 Test(case_lists, repeated) {
     case_list list = {0};
     char all[200] = "";

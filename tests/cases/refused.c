@@ -48,7 +48,7 @@ Test(refused_cases, part) {
     }
 }
 
-/* Messages about a case that is too long, a missing brace, a missing file. */
+/* Tests the messages about a case that is too long, a missing brace and a missing file. */
 Test(refused_cases, message) {
     char text[CASE_TEXT + 1] = "rmsnorm/forward/f32/2x3/nan/eps=", braces[CASE_TEXT + 4];
     char data[400] = "rmsnorm/forward/f32/2x3/npy:";

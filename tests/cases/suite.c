@@ -48,7 +48,7 @@ static bool around(const nl_problem *like, nl_threshold t, int threads) {
     return below && at && above;
 }
 
-/* Each width of a model meets each option, in each pass and layer, whatever the seed. */
+/* With any seed, each width of a model has a case with each option, in each pass. */
 Test(suite, models_have_options) {
     static const char *const options[] = {"in-place", "no-gamma", "threads=",
                                           "eps=",     "skew-x=",  "residual"};
@@ -209,7 +209,7 @@ static bool missing(const nl_problem *p, nl_arg *a, int *value) {
     return false;
 }
 
-/* Checks each layer with each pass, and each type with each pass. */
+/* Tests each layer with each pass, and each type with each pass. */
 Test(suite, every_input_has_every_kind_of_value) {
     nl_arg a;
     int v;

@@ -83,7 +83,7 @@ Test(answers, outcomes) {
     cr_expect(claim_outcome_of(c, &c->at[0]) == LESS);
 }
 
-/* Settings disagree if they lie on different sides, not if they miss by more or less. */
+/* Settings disagree if they are on different sides of the claim, not if they miss it by different amounts. */
 Test(answers, of_several_settings) {
     const struct {
         estimate found[3];
@@ -110,7 +110,7 @@ Test(answers, of_several_settings) {
     }
 }
 
-/* Sentences have ratios and differences in words. */
+/* Sentences give ratios and differences in words. */
 Test(answers, sentences) {
     const struct {
         const char *quantity;

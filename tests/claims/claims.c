@@ -23,7 +23,7 @@ Test(claims, verdicts) {
         {{14, 12, 16}, {7, 15}, 0, 2, UNRESOLVED},
         {{11, 0, 30}, {7, 15}, 0, 2, UNRESOLVED},
         {{1, -1, 1.9}, {7, 15}, 0, 2, EQUAL},
-        {{1, -1, 1.9}, {0, INFINITY}, 0, 2, EQUAL}, /* above 0, but within the margin */
+        {{1, -1, 1.9}, {0, INFINITY}, 0, 2, EQUAL}, /* above 0, but inside the margin */
         {{1, -1, 1.9}, {0, 0}, 0, 2, EQUAL},
         {{1, -1, 3}, {0, 0}, 0, 2, UNRESOLVED},
         {{5, 3, 6}, {0, 0}, 0, 2, REFUTED},
@@ -112,7 +112,7 @@ Test(claims, cut_between_characters) {
         {"a\xe2\x82\xac", "a\xe2\x82\xac"},
         {"a\xf0\x9f\x98", "a"},
         {"a\xf0\x9f\x98\x80", "a\xf0\x9f\x98\x80"},
-        {"\xa9", "\xa9"}, /* no UTF-8 at all */
+        {"\xa9", "\xa9"}, /* not UTF-8 */
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         char text[8];
@@ -173,8 +173,8 @@ Test(claims, wrong_ones_do_not_race) {
     fixtures_free(&by.all);
 }
 
-/* Simulates passes with a true log ratio of 0. The noise between sittings has a tail and is three
- * times the noise between passes, so the interval holds 0 only if it allows for sittings. */
+/* Simulates passes with a true log ratio of 0. The noise between sittings has a tail and is three times the
+ * noise between passes, so the interval holds 0 only if it includes the noise of sittings. */
 static bool holds_zero(uint64_t stream, size_t sittings, size_t passes, bool known) {
     claim c = {.q = quantity_find("speedup"), .expected = {0, INFINITY}, .share = 1, .settings = 1};
     evidence e = {.passes = sittings * passes};

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# `normlab claims` as a user sees it: exit codes, verdicts, CSV, errors.
+# Tests `normlab claims` as a user sees it: exit codes, verdicts, CSV, errors.
 # Usage: tests/claims/claims.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 under_test=claims

@@ -137,7 +137,7 @@ static bool read_pass(const char *rows, evidence *e, char *error) {
     return evidence_read(e, path, error, 700);
 }
 
-/* A damaged pass is refused: an infinite ratio would be an interval without width. */
+/* A damaged pass is refused, because an infinite ratio would give an interval without width. */
 Test(claim_files, passes_that_are_damaged) {
     static const char *const bad[] = {"ok,inf,inf,inf,0.1,12,,0",   "ok,nan,nan,nan,0.1,12,,0",
                                       "ok,-0.1,0,0,0.1,12,,0",      "ok,-0.1,-inf,0,0.1,12,,0",

@@ -1,4 +1,4 @@
-/* bench does not time an implementation that is wrong on the short suite. SPDX-License-Identifier:
+/* Tests that bench does not time an implementation that is wrong on the short suite. SPDX-License-Identifier:
  * MIT */
 #include "registry.h"
 #include "support.h"
@@ -6,7 +6,7 @@
 
 TestSuite(gate, .init = one_thread);
 
-/* A kernel that is wrong on rows of 67 only. */
+/* A kernel that is wrong only on rows of 67 values. */
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
     nl_problem q = *p;
     if (p->c == 67) q.eps *= 10;

@@ -84,7 +84,7 @@ for impl in batchnorm/two_pass reference; do
     gives "  y" y.npy '<f4' '(2, 2, 2)' 1e-5 1 2 -4.949747 -4.242641 5 6 -2.121320 -1.414214
 done
 
-# Compares with the reference, for every layer, type and option that changes the formula.
+# Compares implementations with the reference, for every layer, type and option that changes the formula.
 npy write x.npy '<f4' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
 npy write h.npy '<f2' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
 npy write half.npy '<f2' '(4, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5

@@ -33,7 +33,7 @@ def close(a, b, tolerance):
 
 
 def differ(a, b):
-    assert load(a)[2] != load(b)[2], "the values are the same"
+    assert load(a)[2] != load(b)[2], "the values are equal, but should differ"
 
 
 def layernorm(path, rows, columns):

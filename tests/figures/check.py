@@ -45,7 +45,7 @@ def without(kind, colour):
 
 
 def merging(colours, grey):
-    """Pairs of colours that someone cannot tell apart."""
+    """Yields pairs of colours that look alike to some people."""
     for a, b in combinations(colours, 2):
         for kind in NO_CONES:
             if not grey and deltaE(without(kind, a), without(kind, b), input_space="sRGB1") < CONES:
@@ -72,7 +72,7 @@ def of_page(page):
 
 
 def chart(results, arguments):
-    """The faults of an example of plots/chart.py."""
+    """Returns the faults of an example of plots/chart.py."""
     drawn, said = [], io.StringIO()
     with patch.object(Figure, "savefig", lambda figure, *_, **__: drawn.append(figure)), contextlib.redirect_stdout(io.StringIO()), \
             contextlib.redirect_stderr(said), patch.object(sys, "argv", ["chart.py", *charts.given(arguments, results=results, docs=ROOT / "docs")]):

@@ -116,7 +116,7 @@ static const struct {
                {"claims", claim_target}, {"tuning", tuning_target}, {"errors", errors_target}};
 static void (*target)(void);
 
-/* A file in memory behind a name. */
+/* Makes a named file in memory. */
 static int make_file(const char *folder, const char *name, char at[200]) {
     int file = memfd_create(name, 0);
     char link[64];

@@ -108,7 +108,7 @@ inference=("${bn[@]}" --inference --running-mean rm.npy --running-var rv.npy)
 finds 0 "nothing to explain" i-running "${inference[@]}"
 finds 1 "not the running ones: training" i-channel "${inference[@]}"; alone
 
-# PyTorch's own outputs on real activations. `normlab check` measures the same error.
+# Judges PyTorch's own outputs on real activations. `normlab check` measures the same error.
 for name in early:3.827:45.6:0 middle:3.528:45.9:0 late:3.384:35.5:1; do
     IFS=: read -r part error exact beyond <<< "$name"
     cp "$real/$part".*.npy .

@@ -16,7 +16,7 @@ from plants import plant
 INVISIBLE = {"dresidual-late"}
 # A fitted number may have another value, and so may a sum of rounded steps.
 FITTED = {"eps-fitted", "factor", "offset"}
-# Mistakes, by pass, that judge tries only if the outputs show their number.
+# By pass, the mistakes that judge tries only if the number in the mistake shows in the outputs.
 OBSERVED = {"forward": "clip-xhat clip-output dropout x-int8 gamma-int8 stored-int8 order-y order-gamma order-affine "
             "order-x order-rows order-places residual-weighted x-weighted rows-int8 squares-first squares-part sums-first sums-part",
             "backward": "clip-output dropout x-int8 stored-int8 order-dx order-rows residual-weighted rows-missing "
@@ -49,7 +49,7 @@ class Judge:
             self.command += ["--rounded-to", "bf16"]
 
     def __call__(self, outputs):
-        """(exit code, the mistakes that were tried, those likely, the report)"""
+        """(exit code, mistakes tried, likely mistakes, report)"""
         files = []
         for name, values in outputs.items():
             tensor = name in ("y", "dx")

@@ -40,7 +40,7 @@ Test(growth, decides_only_on_enough) {
     cr_expect(growth_fit(kappa, error, 8).decides);
     cr_expect(!growth_fit(kappa, error, 7).decides, "seven rows are too few");
     cr_expect(growth_fit(kappa, error, 2).groups == 2 && growth_fit(kappa, error, 2).slope == 0);
-    /* Rows that are right or not finite do not count: a constant 1 would bend the line. */
+    /* Rows that are right or not finite do not count, because a constant 1 would bend the line. */
     for (int i = 0; i < 12; i++) error[i] = 1;
     error[20] = INFINITY, error[21] = NAN, kappa[22] = NAN, kappa[23] = 0;
     growth g = growth_fit(kappa, error, N);
@@ -169,7 +169,7 @@ Test(mechanism, finds_nothing_in_noise) {
     cr_expect(wrong == 0, "%zu of %zu explained", wrong, tried);
 }
 
-/* A mistake is found through noise of a fifth of its size. */
+/* A mistake is found although the noise is a fifth of the mistake. */
 Test(mechanism, sorts_the_best_first) {
     specimen *t = specimen_make(NL_LAYERNORM, 6, 8, 1);
     uint64_t seed = 6;

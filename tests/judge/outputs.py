@@ -32,7 +32,7 @@ def norm(v, centred=True, eps=E, less=0):
     s = rstd(around(v, m, less), eps)
     return [(a - m) * s for a in v]
 
-# Rows of 24 with sigma from 0.01 to 3, so that an eps shows.
+# Rows of 24 with sigma from 0.01 to 3, so that a wrong eps is visible.
 n, c = 40, 24
 w = save('g', 'f', [c], [random.gauss(1, 0.3) for _ in range(c)])
 b = save('b', 'f', [c], [random.gauss(0, 1) for _ in range(c)])
@@ -94,8 +94,7 @@ out('offset', lambda v: [a + 0.01 for a in affine(norm(v))])
 out('factor', lambda v: [a * 1.001 for a in affine(norm(v))])
 out('to-f16', lambda v: [to('e', a) for a in affine(norm(v))])
 out('to-bf16', lambda v: [to('b', a) for a in affine(norm(v))])
-# y of a float kernel whose last digits differ from ours, stored in bf16: near ties it rounds the
-# other way.
+# y of a float kernel, stored in bf16. Its last digits differ from ours, so near ties it rounds the other way.
 wide = save('wide', 'f', [99, 512], [random.gauss(0, 1) for _ in range(99 * 512)])
 wide = [a for v in split(wide, 512) for a in norm(v)]
 save('wide-bf16', 'f', [99, 512], [to('b', a * (1 + random.gauss(0, 2e-7))) for a in wide])
@@ -112,7 +111,7 @@ out('all-nan', lambda v: [math.nan] * c)
 flawed = save('flawed', 'f', [n, c], [math.nan] + sum(x, [])[1:])
 save('flawed-y', 'f', [n, c], [math.nan] * c + [1e30] * c + [0] * (n - 2) * c)
 
-# Half precision: rows of 64; the sums of squares of `big` come near the end of its range.
+# Half precision, rows of 64. The sums of squares of `big` are near the largest float16.
 h = save('h', 'e', [32, 64], [random.gauss(0, 2) for _ in range(2048)])
 hr = save('hr', 'e', [32, 64], [random.gauss(0, 2) for _ in range(2048)])
 gh = save('gh', 'e', [64], [random.gauss(1, 0.3) for _ in range(64)])

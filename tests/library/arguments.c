@@ -187,7 +187,7 @@ Test(arguments, unsupported) {
     }
 }
 
-/* An empty batch needs nothing, not even pointers. */
+/* An empty batch needs no pointers. */
 Test(arguments, empty) {
     for (int i = 0; i < JOBS * 2; i++) {
         call k = good(&jobs[i / 2], NULL);
@@ -226,7 +226,7 @@ static bool may_replace(const call *k, int a, int b) {
            (!strcmp(y, "residual_out") && !strcmp(x, "residual"));
 }
 
-/* Puts output a on, across and beside buffer b. */
+/* Places output a on, across and beside buffer b. */
 static void lay(const call *all, int a, int b) {
     ptrdiff_t size_a = (ptrdiff_t)bytes(all, a), size_b = (ptrdiff_t)bytes(all, b);
     ptrdiff_t shifts[] = {0, 4, size_b - 4, 4 - size_a, size_b, -size_a};

@@ -51,7 +51,7 @@ static bool next(setting *o, size_t index, size_t *i) {
     return false;
 }
 
-/* False: the layer has no such case, or the entry does not take it. */
+/* Makes a trial. False: the layer has no such case, or the implementation does not take it. */
 static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind, unsigned with) {
     char text[200];
     bool batch = o->job->op == NL_BATCHNORM, inference = o->job->pass == NL_INFERENCE;
@@ -325,7 +325,7 @@ ParameterizedTest(size_t *index, implementations, properties) {
         size_t usual = 69, most = o.m->c_max;
         try_properties(&o, 19, most && most < usual ? most - 1 : usual);
         if (i % 5 == 0) try_properties(&o, 2, LONG);
-        /* a step and an element beyond a block of sums, and beyond a group of blocks */
+        /* one step and one element more than a block of sums, or than a group of blocks */
         const size_t step = batch || o.m->lanes < 4 || most ? 0 : (size_t)o.m->lanes;
         if (step && i % 5 == 1) try_properties(&o, 5, 17 * step + 1);
         if (step && i % 5 == 2) try_properties(&o, 5, 129 * step + 1);

@@ -240,7 +240,7 @@ Test(reference, degenerate_shapes) {
         r = (run){.x = {0, 0, 0, 0}, .p = {.op = op, .n = 2, .c = 2, .s = 1}};
         compute(&r, NL_FORWARD, 1);
         cr_assert(isnan(r.out.xhat[0]), "%s, eps = 0, var = 0: %g", nl_op_name(op), r.out.xhat[0]);
-        cr_assert(ref_gain(&r.p, NULL, 1) == 1, "%s: no gamma is not a gain of one",
+        cr_assert(ref_gain(&r.p, NULL, 1) == 1, "%s: no gamma differs from a gain of one",
                   nl_op_name(op));
         r.p.n = 0, r.out.xhat[0] = 7, r.out.dbeta[0] = 7;
         cr_assert(compute(&r, NL_BACKWARD, 1) && r.out.xhat[0] == 7 && r.out.dbeta[0] == 7,

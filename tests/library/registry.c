@@ -1,5 +1,5 @@
-/* The table of implementations: complete, without duplicates, in step with the kernel folders, and
- * with an nl_best() for every problem. SPDX-License-Identifier: MIT */
+/* The table of implementations is complete, has no duplicates, agrees with the kernel folders, and has an
+ * nl_best() for every problem. SPDX-License-Identifier: MIT */
 #include "isa.h"
 #include "jobs.h"
 #include "layer.h"
@@ -58,7 +58,7 @@ Test(registry, every_entry_is_a_file) {
     }
 }
 
-/* An entry claims exactly what its functions can do. */
+/* The fields of an entry agree with its functions. */
 Test(registry, entries_are_complete) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
@@ -76,9 +76,9 @@ Test(registry, entries_are_complete) {
             {k->ops >> NL_OPS != 0, "ops beyond nl_op"},
             {k->passes >> NL_PASSES != 0, "passes beyond nl_pass"},
             {!k->dtypes || k->dtypes >> NL_DTYPES, "dtypes none or beyond nl_dtype"},
-            {forward != !!k->forward, "forward does not fit passes"},
-            {backward != !!k->backward, "backward does not fit passes"},
-            {k->lanes < 1 || k->lanes & (k->lanes - 1), "lanes are no power of two"},
+            {forward != !!k->forward, "forward disagrees with passes"},
+            {backward != !!k->backward, "backward disagrees with passes"},
+            {k->lanes < 1 || k->lanes & (k->lanes - 1), "lanes: not a power of two"},
             {k->method > NL_REFINED, "method"},
         };
         for (size_t j = 0; j < sizeof checks / sizeof *checks; j++)
@@ -119,7 +119,7 @@ Test(registry, best_takes_the_problem_on_the_widest_isa) {
     cr_assert(!given, "layernorm inference: nl_best() gives %s", given ? given->name : "nothing");
 }
 
-/* Each layer's folder has its best rung in plain C. */
+/* The top rung of each layer is in the table, and takes the layer. */
 Test(registry, top_of_the_ladder) {
     for (size_t j = 0; j < JOBS; j++) {
         nl_problem p = problem(jobs[j].op, jobs[j].pass, NL_F32);

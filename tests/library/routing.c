@@ -8,7 +8,7 @@
 
 #include <stdio.h>
 
-/* Low thresholds, so that the shapes are small. */
+/* Thresholds are low, so that shapes can be small. */
 static nl_tuning tuning = {.stream_bytes = 16384,
                            .stream_backward = 12288,
                            .stream_batch = 20480,
@@ -64,7 +64,7 @@ Test(routing, what_is_chosen_fits) {
             nl_problem p = draw(i, 26);
             const int threads = 1 + (int)below(4, 12, i);
             const nl_impl *best = nl_best(&p, threads);
-            HOLDS(best && nl_accepts(best, &p) && nl_is_own(best), "what is chosen does not fit");
+            HOLDS(best && nl_accepts(best, &p) && nl_is_own(best), "the choice does not fit");
             HOLDS(!strcmp(best->isa, nl_isa_best()) && !best->demonstration, best->name);
             HOLDS(threads > 1 || !best->threaded, "one thread gets a threaded rung");
             const nl_plan plan = nl_plan_of(best, &p, threads);
@@ -86,7 +86,7 @@ static bool streams(const nl_problem *p) {
     return best->streams || nl_plan_of(best, p, 1).streams;
 }
 
-/* A larger problem keeps the threads and the streaming stores of a smaller one. */
+/* A problem with more rows keeps the threads and the streaming stores of a smaller problem. */
 Test(routing, grows_with_the_rows) {
     need_optimized();
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -179,8 +179,8 @@ static bool same_rows(const trial *a, const trial *b) {
     return memcmp(a->in.at[out], b->in.at[out], a->data.bytes[out]) == 0;
 }
 
-/* Without a name, the rung of nl_best() runs. Stores and threads change no bit of y and dx;
- * in forward this also holds if they change the choice. */
+/* Without a name, the rung of nl_best() runs. Stores and threads change no bit of y and dx. In forward this
+ * also holds if another rung is chosen. */
 Test(routing, what_is_named_runs) {
     need_optimized();
     for (uint64_t i = 0; i < 600; i++) {

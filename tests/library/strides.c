@@ -142,7 +142,7 @@ Test(strides, what_is_refused) {
         p = heads, a.y = other, p.n = bad[i].n, p.inner = bad[i].inner, p.x_stride = bad[i].x;
         refused(NULL, &p, &a, NL_BAD_ARGUMENT, bad[i].why);
     }
-    for (int bit = 40; bit < 64; bit++) { /* a distance that is never taken, times four bytes */
+    for (int bit = 40; bit < 64; bit++) { /* an unused distance, which may overflow */
         p = heads, a.y = qkv + 1, p.n = 2, p.x_stride.outer = (size_t)1 << bit,
         p.y_stride = p.x_stride;
         refused(NULL, &p, &a, NL_BAD_ARGUMENT, "overlap");

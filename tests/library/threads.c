@@ -105,7 +105,7 @@ static size_t mapped(void) {
     return pages * (size_t)sysconf(_SC_PAGESIZE) >> 20;
 }
 
-/* A thread that is not joined keeps its stack, 8 MiB. */
+/* A thread that is not joined keeps its stack of 8 MiB. */
 Test(threads, those_that_try_are_joined) {
     if (!nl_has_openmp() || !mapped()) cr_skip_test("built without OpenMP, or no /proc");
     nl_team(64);

@@ -59,7 +59,7 @@ check 'and the summary, once' "$([ "$(grep -c '^doctor: ' stdout)" = 1 ] || grep
 
 refuses 'an argument' "'now'" doctor now
 
-# On a terminal there is colour, unless NO_COLOR is set.
+# Output on a terminal has colours, unless NO_COLOR is set.
 TERM=xterm terminal doctor
 check 'colour on a terminal' "$(grep -q $'\033\\[' stdout || echo 'none')"
 TERM=xterm NO_COLOR=1 terminal doctor

@@ -60,8 +60,8 @@ Test(ablation, gradient) {
     }
 }
 
-/* Norms that recentre are invariant to a shift of all z; norms that rescale are invariant to a
- * scaling. */
+/* A norm that recentres is invariant to a shift of all z; a norm that rescales is invariant to a scaling of
+ * z. */
 Test(ablation, invariance) {
     for (int norm = 0; norm < MLP_NORMS; norm++)
         for (int stretch = 0; stretch < 2; stretch++) {

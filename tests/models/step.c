@@ -106,7 +106,7 @@ Test(step, tokens_do_not_see_the_next) {
     }
 }
 
-/* The norms are timed, and step_bytes() is larger for training. */
+/* The study times the norms, and step_bytes() is larger for training. */
 Test(step, clock_and_memory) {
     need_blas();
     step s = make(0, ROWS, 0, true, NL_LAYERNORM);

@@ -19,12 +19,12 @@ static float in_16_bits(const nl_problem *p, bool here, float v) {
     return here ? nl_round(p->dtype, v) : v;
 }
 
-/* Element i of a tensor, whose rows may have gaps. */
+/* Loads element i of a tensor, whose rows may have gaps. */
 static float load(const nl_problem *p, nl_arg arg, const void *from, size_t i) {
     return nl_load(p->dtype, from, nl_place(nl_places_of(p, arg), i));
 }
 
-/* Stores a number as the mistake does: truncated, or with ties rounded away from zero. */
+/* Stores a number. Two mistakes truncate it, or round ties away from zero. */
 static void store(const nl_problem *p, nl_arg arg, void *to, size_t element, float v) {
     const size_t i = nl_place(nl_places_of(p, arg), element);
     const float nearest = nl_round(p->dtype, v), off = nearest - v;

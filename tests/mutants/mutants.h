@@ -20,7 +20,7 @@ enum {
 /* The mistakes of the kernel; if all are zero, the kernel is right. */
 typedef struct wrong {
     int y, read, write, more_means; /* more_means: extra mean(g) terms in dx */
-    int right_calls;                /* after N right calls y is zero; 0: never */
+    int right_calls;                /* y is zero after N right calls; 0: never */
     bool eps_outside, unbiased, one_pass, biased_running, momentum_swapped, old_running, next_gamma,
         last_rstd, half_sums, read_gamma, write_x, no_residual, x_for_sum, rounded_sum, other_cast,
         other_gain, gamma_outside, adds_dgamma, adds_numbers, keeps_dgamma, one_threads_dgamma,
@@ -47,7 +47,7 @@ typedef struct wrong {
     size_t folded_from;   /* no mistake: rows from here on are folded */
     size_t from;          /* all this only in groups of N values, */
     size_t from_rows;     /* with N groups, */
-    unsigned with;        /* in calls with these arguments, NL_BIT() of each, */
+    unsigned with;        /* in calls with these arguments (NL_BIT() of each), */
     unsigned without;     /* but without these, */
     unsigned overwritten; /* and only if exactly these inputs are overwritten; 0: any */
     bool in_suite;        /* no mistake: the mutant's case is in the built-in suite */

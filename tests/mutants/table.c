@@ -10,7 +10,7 @@
 #define BN "batchnorm/forward/"
 #define BN_BACK "batchnorm/backward/"
 
-/* A mistake whose case is in the built-in suite. */
+/* Marks a mistake whose case is in the built-in suite. */
 #define SUITE(...) \
     { __VA_ARGS__, .in_suite = true }
 

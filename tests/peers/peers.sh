@@ -21,7 +21,7 @@ exits "a pattern without a match, alone" 2 check --impl 'peer/no_such*' $good
 
 peers=$("$normlab" list --csv | sed -n 's/^\(peer\/[^,]*\),.*/\1/p')
 if [ -z "$peers" ]; then
-    echo "skip  the rest: this build has no peer (cmake -DNORMLAB_PEERS=ON says why)"
+    echo "skip  the rest: this build has no peer (cmake -DNORMLAB_PEERS=ON prints why)"
     echo "$passed passed, $failed failed"
     [ $failed -eq 0 ] || exit 1
     exit 77

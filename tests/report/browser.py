@@ -100,7 +100,7 @@ def foreign(driver, *homes):
 
 
 def run(problems, name, shots):
-    """Prints the problems that a function of a browser yields, and returns the exit code."""
+    """Prints what `problems` yields in a browser, and returns the exit code."""
     if shots:
         shots.mkdir(parents=True, exist_ok=True)
     driver = browser()
@@ -149,7 +149,7 @@ def problems(driver, page, results, shots, axe):
         if cut := driver.execute_script(CUT, size[0]):
             yield f"{name}: cut off: {cut}"
         if over := driver.execute_script(OVER):
-            yield f"{name}: printed over what stands beside it: {over}"
+            yield f"{name}: printed over its neighbour: {over}"
         if axe:
             driver.execute_script("if (!window.axe) (0, eval)(arguments[0])", axe)
             yield from (f"{name}: axe: {line}" for line in driver.execute_async_script(AXE))

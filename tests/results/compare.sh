@@ -234,7 +234,7 @@ check "  and the others compared" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' std
 mkdir empty
 reports "nothing in common" 1 "FAIL nothing could be compared" old empty
 
-# Files that are cut off or damaged, and bad usage.
+# Tests files that are cut off or damaged, and bad usage.
 head -c -1 a.csv > cut.csv; cp a.machine.txt cut.machine.txt
 reports "a file cut off" 0 "cut.csv:10: the last line is cut off and left out" cut.csv b.csv --csv
 gives equal "REFUSED,only in B,ns,,10,,,,,0.02"

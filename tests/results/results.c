@@ -51,7 +51,7 @@ Test(results, columns_are_found_by_name) {
                 strcmp(r.rows->spelling, "a") == 0 && strcmp(r.rows->verdict, "demo") == 0;
     cr_assert(same, "%zu rows; ns %g", r.count, r.count ? r.rows->ns : 0);
     cr_assert(isnan(r.rows->aa_band) && isnan(r.rows->bytes) && !*r.rows->data && !*r.rows->flag,
-              "columns that are not there should read NAN and \"\"");
+              "missing columns should read NAN and \"\"");
     results_free(&r);
 }
 
@@ -124,7 +124,7 @@ Test(results, a_file_that_was_cut_off) {
     results_free(&r);
 }
 
-/* Lines and files of any size: a field of a million characters, ten thousand columns and rows. */
+/* Lines and files may have any size: a field of a million characters, ten thousand columns and rows. */
 Test(results, large) {
     enum { MANY = 10000, LONG = 1000000 };
     char *text = malloc(LONG + 16 * MANY), *end = text;
@@ -152,7 +152,7 @@ Test(results, large) {
     free(text);
 }
 
-/* The reader knows every verdict of a check. */
+/* The reader accepts every verdict of a check. */
 Test(results, every_verdict) {
     for (outcome o = OUTCOME_OK; o <= OUTCOME_SKIP; o++) {
         char text[200];

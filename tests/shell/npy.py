@@ -22,7 +22,7 @@ def to(letter, v):
 
 def save(path, descr, shape, values):
     letter = LETTERS[descr[1:]]
-    if letter == "H":  # the first half of a float
+    if letter == "H":  # bfloat16 is the first half of a float
         values = [unpack("<I", pack("<f", v))[0] >> 16 for v in values]
     head = "{'descr': '%s', 'fortran_order': False, 'shape': %s, }" % (descr, tuple(shape))
     head += " " * (-(11 + len(head)) % 64) + "\n"

@@ -1,6 +1,6 @@
-"""Opens pages of the site in a real browser, wide and as on a phone, light and dark, and reports faults: a message on
+"""Opens pages of the site in a real browser, wide and narrow, light and dark, and reports faults: a message on
 the console, a request that leaves the folder, a page wider than the screen, a missing picture, a formula without a
-size, Markdown that was not read, a search that finds nothing.
+size, Markdown that was not converted, a search that finds nothing.
 
     tests/site/browser.py build/site/html [PAGE...] [--shots FOLDER]
 

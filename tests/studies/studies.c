@@ -6,7 +6,7 @@
 
 TestSuite(studies, .init = one_thread);
 
-/* y of the point in the panel ", expected". */
+/* y of the same point in the panel with ", expected" in its name. */
 static double theory(const char *csv, const study *s, const char *panel, const char *series,
                      double x) {
     char name[120];
@@ -14,9 +14,9 @@ static double theory(const char *csv, const study *s, const char *panel, const c
     return at(csv, s, name, series, x);
 }
 
-/* In f32 all orders are equal to the bit, even after 72 layers; and 1 + w equals its gain in every
- * type. One rounding costs half an ulp; a rounding before the weight, which is up to 2, costs up to 1.5. Errors
- * grow as the root of the depth; the errors of a truncated sum grow with the depth. */
+/* In f32 all orders of rounding give the same bits, even after 72 layers. 1 + w equals its gain in every type.
+ * One rounding costs half an ulp; a rounding before the weight, which is up to 2, costs up to 1.5. Errors grow
+ * as the root of the depth; the errors of a truncated sum grow with the depth. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
                                          "before weight, sum rounded"};
@@ -136,7 +136,7 @@ static double loss(const network *net, const float *x, const float *g, float *dx
     return sum;
 }
 
-/* The rms of the loss's slopes along the weights of a layer's last matrix is weights[]. */
+/* weights[] is the rms of the slopes of the loss along the weights of a layer's last matrix. */
 static void check_weights(const network *net, float *normal, const float *x, const float *g) {
     const double h = 0x1p-12, scale = sqrt(2.0 / WIDTH);
     for (size_t l = 0; l < DEEP; l++) {

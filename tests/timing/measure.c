@@ -206,7 +206,7 @@ static void compare(void *context) {
 }
 
 static void consume(void *context, size_t turn) {
-    cr_assert(!used, "call %zu sees what the one before it left", turn);
+    cr_assert(!used, "call %zu sees what the previous call left", turn);
     used = true;
     fake_call(context, turn);
 }

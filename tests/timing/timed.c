@@ -60,7 +60,7 @@ static void fake_backward(const nl_problem *p, const nl_backward_args *a, int th
 }
 
 static nl_impl fake;
-static bool beside; /* the real implementation is timed as well */
+static bool beside; /* also time the real implementation */
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *taken) {
     (void)context, (void)taken;

@@ -70,7 +70,7 @@ Test(checker, sees_bits_that_depend_on_the_batch) {
     }
 }
 
-/* Does a mutant fail this case of the suite, and the right kernel not? Only cases that could show
+/* Does a mutant fail this case of the suite, and does the right kernel pass? Only cases that could show
  * the mutant are tried: they have its layer, pass and type, are not much smaller than its own case,
  * and lack or overwrite the same arguments. */
 static bool dies_on(const mutant *m, const nl_case *own, const nl_case *c) {
@@ -97,7 +97,7 @@ static void die_in_the_suite(const mutant *first, size_t count) {
         nl_case own;
         cr_assert(case_parse(m->text, &own, (char[700]){0}, 700));
         for (size_t i = 0; i < all.count && !found; i++) found = dies_on(m, &own, &all.items[i]);
-        cr_expect(found, "%s, of %s, lives through the suite", m->name, m->text);
+        cr_expect(found, "%s, of %s, survives the suite", m->name, m->text);
     }
     cases_free(&all);
 }
@@ -251,7 +251,7 @@ Test(checker, folded_forms) {
     }
 }
 
-/* Without lanes, or with absurdly many, any error would be within the bound. */
+/* With no lanes, or with absurdly many lanes, any error would be within the bound. */
 Test(checker, lanes_make_the_bound) {
     static const int lanes[] = {1, 256, 0, -1, 257, 1 << 30};
     trial t;

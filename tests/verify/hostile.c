@@ -31,7 +31,7 @@ static _Thread_local call c;
 
 static volatile float sink;
 
-/* The index one past the end of x and of y or dx. */
+/* The index just after the end of x and of y or dx. */
 static size_t past(void) {
     return c.p->n * c.p->c;
 }

@@ -1,6 +1,6 @@
-"""Opens the page of the figures in a real browser and uses each: with the mouse, the keyboard and a finger's drag;
-the digits that a figure shows have to be those that normlab prints. Also wide and as on a phone, light and dark:
-no message on the console, no request that leaves the folder, no page wider than the screen, nothing that axe-core
+"""Opens the page of the figures in a real browser and uses each figure with the mouse, the keyboard and a finger's
+drag. A figure must show the digits that normlab prints. On wide and narrow pages, light and dark, there must be no
+message on the console, no request that leaves the folder, no page wider than the screen, and no fault that axe-core
 finds in a figure.
 
     tests/web/browser.py build/site/html build/release/normlab ARRAYS [--shots FOLDER] [--axe axe.min.js] [--brief]
@@ -61,7 +61,7 @@ class Page:
         return self.driver.find_element("css selector", selector)
 
     def settle(self):
-        """Waits until all is drawn, and the address has the settings."""
+        """Waits until everything is drawn and the address has the settings."""
         self.driver.execute_async_script("const done = arguments[0]; setTimeout(() => requestAnimationFrame(() => done()), 200);")
 
     def facts(self, name):
@@ -186,7 +186,7 @@ def judge(page, program, arrays):
 
 
 def used(page, name):
-    """The first control, by the mouse and by the keyboard, changes what the figure shows, and the address."""
+    """The first control, used by mouse and by keyboard, changes the figure and the address."""
     page.open(name)
     control = page.root.find_elements("css selector", "input[type=range]") or page.root.find_elements("css selector", "input[type=radio]:not(:checked)")
     before = page.root.get_attribute("innerHTML")

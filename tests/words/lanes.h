@@ -39,7 +39,7 @@ static inline float value(nl_dtype t, size_t n) {
     return nl_from_bits(middle + (uint32_t)(n % 3) - 1);
 }
 
-/* A number between 2^-15 and 2, of either sign. */
+/* A number of size between 2^-15 and 2, positive or negative. */
 static inline float moderate(size_t n) {
     uint32_t u = bits(n);
     return nl_from_bits((u & 0x807fffff) + 0x3f800000 - (u >> 27 & 15) * 0x00800000);

@@ -6,7 +6,7 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-static char *page; /* the page with access */
+static char *page; /* the accessible page */
 static size_t page_size;
 
 /* Places of k elements on the page: aligned or not aligned. */
@@ -49,7 +49,7 @@ static bool vload_is_right(nl_dtype t) {
     return true;
 }
 
-/* Does the page hold k lanes of v at that place, and its old contents elsewhere? */
+/* Does the page have k lanes of v at the place `at`, and its old contents elsewhere? */
 static bool stored(nl_dtype t, const char *at, size_t k, lanes v) {
     const char *end = at + k * nl_dtype_size(t);
     for (size_t l = 0; l < k; l++) {

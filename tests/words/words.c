@@ -32,7 +32,7 @@ enum { PROCESSOR_FUSES = true };
 enum { PROCESSOR_FUSES = false };
 #endif
 
-/* A double holds products of floats and the sums here, so rounding it to float rounds once. */
+/* A double holds the products and sums of floats here exactly, so converting it to float rounds once. */
 static bool vfma_is_right(void) {
     static const float few[] = {0,       -0.0f,     1,         -1,       INFINITY,
                                 FLT_MAX, 0x1p-126f, 0x1p-149f, -FLT_MAX, NAN};

@@ -8,10 +8,10 @@
 /* The current call, for the fault handler: "vstore of f16, k = 3, at the end of a page". */
 extern char words_call[100];
 
-/* Which word is wrong, and how. */
+/* A message about the wrong word. */
 extern char words_why[300];
 
-/* The name of a function for the instruction set that is compiled. */
+/* The name of a function for the instruction set being compiled. */
 #define WORDS_JOIN_(a, b) a##b
 #define WORDS_JOIN(a, b) WORDS_JOIN_(a, b)
 

@@ -93,7 +93,7 @@ rm own.h seed
 
 export CC=$quick
 
-# Forbidden words, however they are spelt.
+# Forbidden words are found in every spelling.
 forbidden "a word behind a comment that is none" "forbids 'double'" '' $'#if __has_include(</*>)\n#endif\ntypedef double wide; /* */' '' wide
 forbidden "in two parts" "the assignment forbids" '' $'#define GLUE(a, b) a##b\ntypedef GLUE(dou, ble) wide;' '' wide
 forbidden "across two lines" "forbids 'dou'" '' $'typedef dou\\\nble wide;' '' wide

@@ -62,7 +62,7 @@ exits "one that is wrong everywhere" 1 check --load wrong.so --impl mine/wrong "
 says "(mine/wrong@c has failed 200 times and is not called again)"
 check "  and 200 rows say so" "$(grep -c ',fail,' stdout | grep -vx 200)"
 
-# variant NAME CODE [FIELDS]: the example, with code at the beginning of a call
+# variant NAME CODE [FIELDS]: writes the example with CODE at the beginning of a call
 variant() {
     sed "s|(void)threads;|$2|; s|c/rmsnorm|c/$1|; s|\.lanes = 1,|.lanes = 1, ${3-}|" "$root/examples/rmsnorm.c" > "$1.c"
     $cc -O2 -ffp-contract=off -shared -fPIC -include stdlib.h -I"$root/include" -I"$root/core" "$1.c" -lm -o "$1.so" || exit 1

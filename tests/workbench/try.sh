@@ -140,7 +140,7 @@ refuses "a file of another language" "neither a .c nor a .so" mine.rs
 ${CC:-cc} -shared -fPIC '-DNL_NAME="mine/naive"' -I"$root/include" -I"$root/core" "$rung" -o mine.so
 answers "a library" 0 "mine/naive@c: " mine.so rmsnorm/forward/f32/3x7/normal
 
-# --watch: wrong, then right, then Ctrl-C.
+# Tests --watch: the file is wrong, then right, then Ctrl-C.
 sed 's|v.eps));$|1));|' "$rung" > watched.c
 "$normlab" try --watch "${fast[@]}" watched.c > stdout 2> stderr &
 watcher=$!

@@ -132,7 +132,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
             work = [(c, options.threads, device) for c in options.case or invariance.cases(options.quick)]
             collect(rows, invariance.compare_by_name, options.only or timed, work, invariance)
             if not options.only and not gpu:
-                print("skipped: onednn: normlab check --impl 'peer/onednn*' notes it, in C", file=sys.stderr)
+                print("skipped: onednn: normlab check --impl 'peer/onednn*' notes differences, in C", file=sys.stderr)
         elif options.rounding:
             for how in options.only or (rounding.ON_GPU if gpu else rounding.ON_CPU):
                 collect(rows, rounding.find_by_name, [how], [(c, device) for c in rounding.cases(how)], rounding)

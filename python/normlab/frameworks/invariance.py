@@ -35,7 +35,7 @@ def cases(quick: bool = False) -> list[str]:
 
 
 def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
-    """The distance of each pair of numbers in ulps; two NaNs: 0; one NaN: -1."""
+    """The distance of each pair of numbers in ulps; 0 for two NaNs, -1 for one NaN."""
     bits = np.dtype(f"i{a.dtype.itemsize}")
     lowest = np.int64(np.iinfo(bits).min)
     places = [np.where(i < 0, lowest - 1 - i, i) for i in (v.view(bits).astype(np.int64) for v in (a, b))]
@@ -80,7 +80,7 @@ def compare(framework: Framework, how: str, case: str, threads: int) -> Invarian
 
 
 def compare_by_name(how: str, case: str, threads: int, device: str = "cpu") -> Invariance:
-    """Runs in a process of its own."""
+    """Runs in a separate process."""
     confine(threads)
     return attempt(lambda: compare(make(how, threads, device), how, case, threads),
                    Invariance(how, "", case, threads, "error"))

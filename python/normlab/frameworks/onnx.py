@@ -41,7 +41,7 @@ class OnnxRuntime:
         options.intra_op_num_threads, options.log_severity_level = self.threads, 4
         try:
             session = self.runtime.InferenceSession(self.model(problem, known), options, ["CPUExecutionProvider"])
-        except Exception as error:  # its exceptions have no common class
+        except Exception as error:  # ONNX Runtime's exceptions have no common class
             raise Missing(f"ONNX Runtime: {str(error).splitlines()[0][:150]}") from None
         y, binding = np.empty_like(x), session.io_binding()
         kind = self.onnx.helper.np_dtype_to_tensor_dtype(x.dtype)
@@ -49,7 +49,7 @@ class OnnxRuntime:
         binding.bind_output("y", "cpu", 0, kind, x.shape, y.ctypes.data)
         run: Any = session.run_with_iobinding
 
-        def outputs(result: Any, keep: Any = x) -> Arrays:  # keep: the binding points into x
+        def outputs(result: Any, keep: Any = x) -> Arrays:  # keeps x alive: the binding points into its memory
             return {"y": y.copy()}
 
         return Layer(lambda: run(binding), outputs)

@@ -1,4 +1,4 @@
-"""This library, as a framework among the others."""
+"""This library as one of the frameworks."""
 from typing import Any
 
 import numpy as np

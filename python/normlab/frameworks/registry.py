@@ -1,4 +1,4 @@
-"""The frameworks by name, and a process for each."""
+"""Finds frameworks by name, and runs each in a process."""
 import os
 import warnings
 from collections.abc import Callable, Iterator

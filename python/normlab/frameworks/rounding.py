@@ -84,8 +84,8 @@ class Data(NamedTuple):
 
 
 def drawn(layer: Layer, dtype: str) -> Data:
-    """Draws x in steps of 1/64, with a mean of a few steps in each row, and the residual in steps of 2^-12. Their sum has
-    more bits than 16-bit types."""
+    """Draws x in steps of 1/64, with a mean of a few steps in each row, and the residual in steps of 2^-12. x +
+    residual has more bits than 16-bit types."""
     draw = np.random.default_rng(41)
     half = draw.integers(-120, 121, (ROWS, FEATURES // 2))
     x = np.concatenate([half, 2 * draw.integers(-3, 4, (ROWS, 1)) - half], 1)
@@ -233,7 +233,7 @@ class OnnxRuntime:
         imports = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
         options = self.runtime.SessionOptions()
         options.log_severity_level = 4
-        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # may remove the casts
+        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # may remove casts
         try:
             model = helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
             session = self.runtime.InferenceSession(model, options, ["CPUExecutionProvider"])
@@ -305,7 +305,7 @@ def find(runner: Any, how: str, spelling: str) -> Row:
 
 
 def find_by_name(how: str, spelling: str, device: str = "cpu") -> Row:
-    """Runs in a process of its own."""
+    """Runs in a separate process."""
     return attempt(lambda: find(library(how, device), how, spelling), Row(how, "", spelling, verdict="error"))
 
 

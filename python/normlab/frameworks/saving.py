@@ -11,7 +11,7 @@ from .verify import problem, race_judged
 
 
 class Saving(NamedTuple):
-    """A row of the results. Savings are in per cent of LayerNorm's time; times in nanoseconds a call."""
+    """A row of the results. Savings are in per cent of LayerNorm's time, times in nanoseconds a call."""
 
     how: str  #: the framework's name, as in the line `where:` of a claim
     version: str
@@ -61,7 +61,7 @@ def measure(framework: Framework, how: str, case: str, threads: int, seconds: fl
 
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Saving:
-    """Runs in a process of its own."""
+    """Runs in a separate process."""
     confine(threads)
     return attempt(lambda: measure(make(how, threads, device), how, case, threads, seconds, device),
                    Saving(how, "", case, threads, device, "fail"))
