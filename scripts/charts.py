@@ -5,7 +5,7 @@
         runs the commands in the help of chart.py, keeps their pictures in docs/pictures/charts, and rewrites
         the text between the markers <!-- charts:begin --> and <!-- charts:end -->
     scripts/charts.py --check
-        writes nothing; exit code 1 when the page has other commands than the help
+        writes nothing; exit code 1 if the page's commands differ from those in the help
 
 Needs Matplotlib: run it with .venv/bin/python, which ./reproduce makes."""
 import shlex
@@ -34,13 +34,13 @@ def option(arguments, which):
 
 
 def given(arguments, **folders):
-    """The arguments, in which `folders` replace the first folder of each path, such as results/."""
+    """The arguments; `folders` replace the first folder of each path, such as results/."""
     parts = [(text, *text.partition("/")) for text in arguments]
     return [str(folders[first] / rest) if rest and first in folders else text for text, first, _, rest in parts]
 
 
 def unpack(folder):
-    """The results that the figures' test has."""
+    """The results of the figures' test."""
     with tarfile.open(ROOT / "tests" / "figures" / "results.tar.xz") as packed:
         packed.extractall(folder)
     for path in folder.glob("*.csv"):

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
-"""Keeps what machines answered to the claims, and writes docs/claims.md, the table of chapter 16, and the sentence
-about RMSNorm and LayerNorm in these and in the README.
+"""Keeps the machines' answers to the claims, and writes docs/claims.md, the table of chapter 16, and the sentence
+about RMSNorm and LayerNorm in both and in the README.
 
     normlab claims --passes 6
     scripts/claims.py --add NAME [results/evidence/PROCESSOR] [--program build/release/normlab]
-        copies the passes to docs/machines/NAME/claims/, puts the answers that follow into
+        copies the passes to docs/machines/NAME/claims/, puts their answers into
         docs/machines/NAME/claims.csv, and writes the pages. NAME: the microarchitecture, such as zen3
     normlab study rmsnorm2019 --out results/rmsnorm2019.csv
     scripts/claims.py --paper [results/rmsnorm2019.csv]
@@ -12,9 +12,9 @@ about RMSNorm and LayerNorm in these and in the README.
     scripts/claims.py
         writes the pages from what is in docs/machines/
     scripts/claims.py --check
-        writes nothing; exit code 1 when a page is not what would be written, lacks a claim or has a removed
-        one, answers do not follow from the passes, a sentence that docs/relations.csv names does not hold, or a page
-        has a time, rate or share that no script wrote and docs/numbers.csv does not allow
+        writes nothing; exit code 1 if a page is out of date, lacks a claim or has a removed one, answers do not
+        follow from the passes, a sentence that docs/relations.csv names does not hold, or a page has a time, rate or
+        share that no script wrote and docs/numbers.csv does not allow
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
@@ -124,7 +124,7 @@ def holds(row):
 
 
 def everybodys(answers):
-    """The answer for all machines, if those that have an answer agree."""
+    """The common answer of the machines that have one; otherwise "DEPENDS on the machine"."""
     decided = {a for a in answers if a in ("HOLDS", "FAILS", "DEPENDS")}
     if len(decided) > 1:
         return "DEPENDS" if "DEPENDS" in decided else "DEPENDS on the machine"
@@ -132,7 +132,7 @@ def everybodys(answers):
 
 
 def claims_table():
-    """A column for each machine, and one answer over all: theirs if they agree."""
+    """A table with a column for each machine, and with their common answer if they agree."""
     everywhere = machines()
     lines = []
     for name in claims():
@@ -143,7 +143,7 @@ def claims_table():
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
         for rows in own.values():
-            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else the sentence has the interval
+            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else the sentence has it
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "")
         lines.append([cell.replace("|", "\\|") for cell in cells])
@@ -151,7 +151,7 @@ def claims_table():
     return "\n".join([markers.table(heads, lines, len(heads)), "", *map(about, everywhere)])
 
 
-CHAPTER = [  # what the chapter calls it, and the race
+CHAPTER = [  # the chapter's name of the setting, and the race
     ("single operations, as a framework's graph of 2019", "unfused", "forward/f32/16384x1024/normal"),
     ("one fused kernel in plain C, the sum in one chain", "scalar", "forward/f32/64x1024/normal"),
     ("one fused kernel with vectors", "simd", "forward/f32/4x1024/normal"),
@@ -212,22 +212,23 @@ def paper_table(rows):
 
 
 def pages():
-    """Path -> its text as it should be."""
+    """Path -> the text that the page should have."""
     says = in_a_sentence()
     return {README: markers.filled(README, saving=says), PAGE: markers.filled(PAGE, saving=says, claims=claims_table()),
             CHAPTER_PAGE: markers.filled(CHAPTER_PAGE, saving=says, measured=chapter_table())}
 
 
-TEXTS = ["claim", "source", "why", "answer", "sentence"]  # columns that are written once a claim
+TEXTS = ["claim", "source", "why", "answer", "sentence"]  # columns that are written once for each claim
 KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
         "high", "rounds", "passes", "skipped", "outcome", "where", *TEXTS]
-FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags"]  # of a machine
-OWN = ["commit", "kernels", "date", "races", "quick", "crc"]  # of a pass
+FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags"]  # facts of a machine
+OWN = ["commit", "kernels", "date", "races", "quick", "crc"]  # facts of a pass
 
 
 def add(home, evidence, program):
-    """Keeps a machine's new passes beside its earlier ones on the same kernels, and from all of them what the pages show: each
-    claim's answer, with the setting that it means, and each race's saving. `normlab claims --evidence` has the other settings."""
+    """Keeps a machine's new passes beside its earlier passes on the same kernels. Writes what the pages show of all
+    passes: each claim's answer with its setting, and each race's saving. `normlab claims --evidence` has the other
+    settings."""
     found = [(path, files.facts_of(path)) for path in sorted(evidence.glob("*/machine.txt"))]
     found = [(path, known) for path, known in found if known.get("quick") == "no"]
     latest = max((known for _, known in found), key=lambda known: known.get("date", ""), default={})
@@ -243,7 +244,7 @@ def add(home, evidence, program):
         kept.mkdir(parents=True, exist_ok=True)
         shutil.copy(path.with_name("races.csv"), kept)
         for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
-            if keys[0] in known:  # no machine's facts: not for a pass that is kept
+            if keys[0] in known:  # a pass that is already kept has no machine's facts
                 files.write_facts(path, known, [key for key in keys if key in known])
     out = home.parent / "claims.csv"
     says = subprocess.run([program, "claims", "--evidence", home / "claims", "--out", out], stdout=subprocess.DEVNULL,
@@ -270,14 +271,14 @@ NUMBER = re.compile(r"(?<![\w.])(?:± )?(?:\d+(?:[.,]\d+)?(?: to | and |, | ± )
 
 
 def typed(page):
-    """The times, rates and shares in a page's prose that no script wrote; code and output are no prose."""
+    """The times, rates and shares in a page's prose that no script wrote; code and output do not count."""
     text = re.sub(r"<!-- (\w+):begin -->.*?<!-- \1:end -->", "", page.read_text(), flags=re.S)
     text = re.sub(r"```.*?```", "", text, flags=re.S)
     return {found[0] for line in text.split("\n") if not line.startswith("    ") for found in NUMBER.finditer(line)}
 
 
 def numbers():
-    """Measured numbers are generated, or are relations; docs/numbers.csv says why others may stand there."""
+    """Checks that measured numbers are generated or relations; docs/numbers.csv gives the reasons for exceptions."""
     allowed = {}
     for row in files.rows(ROOT / "docs" / "numbers.csv"):
         allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))
@@ -294,7 +295,7 @@ def numbers():
 
 
 def faults():
-    """The faults of the pages, with reasons."""
+    """The faults of the pages, and their reasons."""
     yield from numbers()
     yield from (f"{path.relative_to(ROOT)} has changed since it was measured" for path in MACHINES.glob("*/claims/*/races.csv")
                 if not files.sound(path))
@@ -340,7 +341,7 @@ def main():
         if not re.fullmatch(r"\w[\w-]*", options.add):
             parser.error(f"'{options.add}' is no folder's name, such as zen3")
         home = MACHINES / options.add
-        with tempfile.TemporaryDirectory() as folder:  # a damaged pass changes nothing
+        with tempfile.TemporaryDirectory() as folder:  # so that a damaged pass changes nothing
             draft = Path(folder, options.add)
             shutil.copytree(home, draft) if home.exists() else draft.mkdir()
             add(draft, found[0], options.program)

@@ -5,14 +5,14 @@
         puts source code into every page of docs/course that has a marker for it,
 
             <!-- code: rmsnorm/naive.c rmsnorm -->           a whole function, or a constant
-            <!-- code: core/view.h "first line" "last" -->   from the line that begins so to the next one that does
-            <!-- gcc 12.2: COMMAND -->                       a command and what it prints, where cc is that version
-                                                             for x86-64; elsewhere it stays as it is
+            <!-- code: core/view.h "first line" "last" -->   from the line that begins "first line" to one with "last"
+            <!-- gcc 12.2: COMMAND -->                       a command and its output, if cc is that version
+                                                             for x86-64; otherwise the old output stays
             <!-- diff: rmsnorm/naive.c rmsnorm/one_pass.c rmsnorm -->   a function of two files, compared
 
         and writes the last line of each chapter and the table of contents in docs/course/README.md
     scripts/course.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 when the above is out of date, a chapter lacks one of its parts (CONTRIBUTING.md,
+        writes nothing; exit code 1 if a page is out of date, a chapter lacks one of its parts (CONTRIBUTING.md,
         "Add a chapter"), a link or a picture leads nowhere, or the program refuses a command. Without a program
         that can run, the commands are not tested
 
@@ -55,13 +55,13 @@ TABLE = r"static const \w+ {} = "
 
 
 def begins(lines, i, function):
-    """Does a function or a constant of that name begin in line i? A prototype ends before it has a brace."""
+    """Does line i define a function or constant of that name? Prototypes, which have no brace, do not count."""
     rest = "".join(lines[i:i + 8])
     return re.match(TABLE.format(function), lines[i]) or re.match(rf"[A-Za-z_][^=;]*\b{function}\(", lines[i]) and re.search("[;{]", rest)[0] == "{"
 
 
 def excerpt(file, function, first, last):
-    """The lines of a file that a marker names. Raises ValueError with the reason."""
+    """The lines of a file that a marker names; raises ValueError with the reason if they are missing."""
     first, last = ((text or "").replace('\\"', '"') for text in (first, last))
     if not (ROOT / file).is_file():
         raise ValueError(f"{file} does not exist")
@@ -94,7 +94,7 @@ def printed(command):
 
 
 def with_code(text):
-    """The text with every excerpt as the sources have it now."""
+    """The text with every excerpt updated from the sources."""
     def assembly(match):
         if not compiler().startswith(match[1] + "."):
             return match[0]
@@ -147,7 +147,7 @@ def contents():
 
 
 def expected(page):
-    """The page as it should be."""
+    """The text that the page should have."""
     text = with_code(page.read_text())
     if page.name == "README.md":
         return markers.replace(page, text, "contents", contents())
@@ -166,7 +166,7 @@ def commands(text):
 
 
 def missing_parts(page, text):
-    """The parts that a chapter lacks. The first one, on how to read the others, needs no parts."""
+    """The parts that a chapter lacks. Chapter 0, on how to read the others, needs no parts."""
     if not re.match(rf"# {number(page)}\. \S", text):
         yield f'begins with "# {number(page)}. TITLE"'
     if re.match(r"[#!|<`\-]", idea(page)) or not 1 <= len(re.findall(r"[.?!](?:\s|$)", idea(page))) <= 4:
@@ -202,8 +202,8 @@ def listed(program, *arguments):
 
 
 def refusal(program, command):
-    """Why the program refuses a command, or None. Its options are read; a study or claim has to exist; cases and
-    implementations are checked, small cases by what nl_best() picks. Nothing is timed."""
+    """The reason why the program refuses a command, or None. Options are parsed, a study or claim must exist,
+    and cases and implementations are checked, small cases with nl_best()'s choice. Nothing is timed."""
     words = shlex.shlex(command, posix=True, punctuation_chars=True)
     words.whitespace_split = True
     words = list(itertools.takewhile(lambda word: not re.fullmatch("[|<>&;]+", word), words))

@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
 """Sixty questions for an exam, and variants of it. Numbers in the questions are drawn from a seed; the answers are
-computed, those on layers by `normlab run --impl reference`, in long double.
+computed; `normlab run --impl reference` computes answers on layers, in long double.
 
     scripts/exam.py --update                      writes docs/course/exam.md, the questions of seed 0
-    scripts/exam.py --check                       writes nothing; exit code 1 when it is out of date
+    scripts/exam.py --check                       writes nothing; exit code 1 if exam.md is out of date
     scripts/exam.py --seed 7 --out FOLDER [--questions 12] [--chapters 1-6,8]
                                                   writes questions.md and answers.md into a folder
 
@@ -159,7 +159,7 @@ def rounds(r):
     return {"n": n, "chance": f"{100 - 200 / 2 ** n:.4g}"}
 
 
-# Chapter, question, answer, and what draws and computes the words in braces.
+# Chapter, question, answer, and the function that draws and computes the words in braces.
 QUESTIONS = [
     (0, "What does a case name, what does an implementation name, and to which of the two does an error bound belong?", "A case: layer, pass, type, shape, data. An implementation: how it is computed. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
     (1, "All weights of a plain network are {a} times those of He's initialization. By which factor do the activations of layer {layers} differ from those of layer 0?", "{a}^{layers} = {size}.", powers),

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Makes what the interactive figures of the site need (web/README.md): figures.js, which joins the scripts of web/, and
-normlab.wasm.js, the library as text, because a page that was opened as a file cannot fetch other files.
+"""Makes the files of the site's interactive figures (web/README.md): figures.js joins the scripts of web/, and
+normlab.wasm.js is the library as text, because a page that was opened as a file cannot fetch other files.
 
     scripts/figures.py FOLDER
 
@@ -46,8 +46,8 @@ def bundle(folder):
 
 
 def on_site(page, text):
-    """The text of a page with a figure at each marker, below what to try. In a chapter, the text of docs/figures.md
-    about the figure replaces the paragraph after the marker, a link to that text."""
+    """The text of a page with a figure at each marker, below what to try. In a chapter, the paragraph after the
+    marker links to the figure's text in docs/figures.md, which replaces this paragraph."""
     sections, titles = {}, {}
     for part in re.split(r"(?m)^## ", PAGE.read_text() if PAGE.exists() else "")[1:]:
         title, name, words = re.match(rf"(.+)\n\n{MARKER.pattern[1:]}(.*)", part, flags=re.S).groups()

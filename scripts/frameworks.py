@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes what frameworks save and get wrong into docs/frameworks.md.
+"""Writes the savings and the errors of frameworks into docs/frameworks.md.
 
     python -m normlab.frameworks --out results/frameworks.csv
     python -m normlab.frameworks --step --out results/frameworks_step.csv
@@ -10,11 +10,11 @@
     normlab check --impl 'peer/onednn*' CASE... --out results/frameworks_onednn.csv   with the cases of the last
     normlab claims --measured results/frameworks.csv --out results/claims.csv
     scripts/frameworks.py [results]
-        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> whose file is there, and
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> if NAME's file exists, and
         copies the slide of the savings to docs/pictures. NAME_gpu.csv, measured with --device cuda, is for docs/gpu.md;
-        those of that page are in docs/machines/h100
+        the files of this page are in docs/machines/h100
     scripts/frameworks.py docs/machines/h100 --check
-        writes nothing; exit code 1 if a page is not what these results say
+        writes nothing; exit code 1 if a page does not agree with these results
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
@@ -30,7 +30,7 @@ NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": 
          "jax_stable": "JAX, stable", "onednn": "oneDNN", "liger": "Liger-Kernel", "normlab": "normlab"}
 VERDICTS = {"ok": "right", "fail": "wrong", "demo": "unjudged", "skip": "skip"}  # of `normlab check`
 PASSES = {"forward": "forward", "both": "training", "backward": "backward"}
-MARGIN = 5  # per cent more time that still count as reached, as in python/normlab/frameworks/compiled.py
+MARGIN = 5  # per cent of extra time that still count as equal, as in python/normlab/frameworks/compiled.py
 NOTHING = ("", "nothing to explain", "no known mechanism explains it")
 
 
@@ -103,7 +103,7 @@ def short(number):
 
 
 def finding(row):
-    """The size of an error, if it is wrong or has no bound."""
+    """A result's verdict, or the size of its error if the result is wrong or has no bound."""
     if row["verdict"] in ("right", "skip", "error"):
         return row["verdict"]
     size = "NaN" if row["not_finite"] != "0" else short(row["units"])
@@ -112,7 +112,7 @@ def finding(row):
 
 
 def cell(rows):
-    """The types with the same finding share a word; mechanisms follow."""
+    """A cell with the findings, each with its types, and below them the mechanisms."""
     found = {}
     for row in rows:
         if finding(row) != "skip":
@@ -126,7 +126,7 @@ def cell(rows):
 
 
 def judged(rows):
-    """Data on which a layer has the same cells share a line."""
+    """The table of errors. Data with equal cells share a line."""
     names, by = columns(rows), {}
     for row in rows:
         op, way, _, rest = row["case"].split("/", 3)
@@ -164,7 +164,7 @@ def invariance(rows):
 
 
 def roundings(rows):
-    """A layer a line. A cell is the name of the order alone if that order gives every bit of the type."""
+    """A line for each layer. A cell is only the name of the order if that order reproduces every bit of the type."""
     layers = {}
     for row in rows:
         name, dtype = row["case"].split("/")
@@ -182,7 +182,7 @@ def roundings(rows):
 
 
 def roundings_gpu(rows):
-    """The layers that round otherwise than on the CPU's page, and the number of the other layers."""
+    """The layers whose rounding differs from the CPU's page, and the number of the other layers."""
     known = PAGE.read_text()
     head, rule, *lines = roundings(rows).split("\n")
     here = [line for line in lines if " | ".join(line.split(" | ")[1:4]) not in known]

@@ -3,14 +3,14 @@
 
     scripts/labs.py classroom labs/2-one-pass FOLDER --owner OWNER
         a template repository for GitHub Classroom: the student's file, the page, the assignment and
-        the workflow that grades each push; normlab itself comes from github.com/OWNER/normlab
+        the workflow that grades each push; the workflow builds github.com/OWNER/normlab
 
     scripts/labs.py gradescope labs/2-one-pass FILE.zip --seed N
         the autograder of a programming assignment on Gradescope, to be uploaded as it is: it has
         normlab's sources, builds them once, and grades on the data of a seed that no student sees
 
     scripts/labs.py course FOLDER
-        this repository without what students should not have: solutions and wrong kernels
+        this repository without solutions and wrong kernels
 
 SPDX-License-Identifier: MIT"""
 
@@ -61,7 +61,7 @@ def new_folder(text):
 
 
 def page_for_students(lab, owner):
-    """The lab's page, with links into normlab's repository and the file's name as it is there."""
+    """The lab's page, with links into normlab's repository and the name of the student's file."""
     page = (lab / "README.md").read_text() if (lab / "README.md").is_file() else f"# {lab.name}\n"
     base = f"https://github.com/{owner}/normlab/blob/main/"
     page = re.sub(r"\]\((?:\.\./)?\.\./(?=docs/|optimized/|layernorm/|rmsnorm/|batchnorm/|half/|core/|examples/)",

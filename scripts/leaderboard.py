@@ -3,8 +3,8 @@
 
     scripts/leaderboard.py FOLDER --names NAMES.txt --out leaderboard.html
 
-FOLDER has a file NAME.json for each submission, the results.json of `normlab grade --gradescope`. NAMES.txt lists those
-who want to be shown, with a line `NAME: NAME ON THE PAGE` each; the page only counts the others. Equal points share a
+FOLDER has a file NAME.json for each submission, the results.json of `normlab grade --gradescope`. NAMES.txt has a line
+`NAME: NAME ON THE PAGE` for each student who wants to be shown; the page only counts the others. Equal points share a
 place. The page needs no server, no script and no other file. Standard library only. SPDX-License-Identifier: MIT"""
 import argparse
 import html
@@ -21,7 +21,7 @@ COUNT = re.compile(r"^(\S+)\n(\d+) instructions", re.M)
 
 
 def names(path):
-    """Who wants to be shown: the name of the file, and the name on the page."""
+    """The students who want to be shown: name of the file -> name on the page."""
     lines = [line.partition(":") for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
     for name, colon, shown in lines:
         if not colon or not shown.strip():

@@ -2,12 +2,12 @@
 """Keeps the results of several machines, and writes their table in docs/machines/README.md.
 
     scripts/machines.py --add NAME [results/regret.csv]
-        copies the times of what nl_best() chose, and the machine's facts, to docs/machines/NAME.csv
+        copies the times of nl_best()'s choices, and the machine's facts, to docs/machines/NAME.csv
         and NAME.machine.txt, and writes the table
     scripts/machines.py
         writes the table
     scripts/machines.py --check
-        writes nothing; exit code 1 when the table is not that of the files
+        writes nothing; exit code 1 if the table does not agree with the files
 
 Standard library only. NAME is the microarchitecture, such as zen5."""
 import re

@@ -1,5 +1,5 @@
-"""What scripts that write pages share: the text of a page between <!-- NAME:begin --> and <!-- NAME:end -->, tables, and
---check. It also finds the modules of plots/, so it is imported before them."""
+"""Functions shared by scripts that write pages: the text of a page between <!-- NAME:begin --> and <!-- NAME:end -->,
+tables, and --check. Import this module before those of plots/: it puts them on the path."""
 import argparse
 import sys
 from pathlib import Path
@@ -15,7 +15,7 @@ def between(text, name):
 
 
 def replace(page, text, name, content):
-    """The text with new content there; page: its path, for the error message."""
+    """The text with new content between the markers; page: its path, for the error message."""
     begin, end = f"<!-- {name}:begin -->", f"<!-- {name}:end -->"
     if text.count(begin) != 1 or text.count(end) != 1:
         sys.exit(f"{page.name} should have {begin} and {end}, once each")
@@ -32,7 +32,7 @@ def filled(page, **parts):
 
 
 def save(page, old, text):
-    """Writes the page if it changed, and says which."""
+    """Writes the page if it changed, and prints its name."""
     if text != old:
         page.write_text(text)
     print(page.name, "rewritten" if text != old else "is up to date")
@@ -65,7 +65,7 @@ def table(head, rows, left=1):
 
 
 def parser(doc, *flags, results=None, program=False):
-    """A parser with what many scripts take: flags, a path to results, --program."""
+    """A parser with the arguments of many scripts: flags, a path to results, --program."""
     made = argparse.ArgumentParser(description=doc, formatter_class=argparse.RawDescriptionHelpFormatter)
     if results:
         made.add_argument("results", nargs="?", type=Path, default=results)

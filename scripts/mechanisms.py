@@ -2,10 +2,10 @@
 """Draws the mechanism of each chapter, docs/pictures/course/NN.svg: light, dark, and readable in grey.
 
     scripts/mechanisms.py            writes all pictures
-    scripts/mechanisms.py --check    writes nothing; exit code 1 when a picture is out of date
+    scripts/mechanisms.py --check    writes nothing; exit code 1 if a picture is out of date
 
-A picture is a function chapter_NN(c) below, or chapter_NN_NAME(c) for one more of a chapter, on a canvas 720 wide. Texts
-that lie on each other or leave the canvas are an error. Standard library only. SPDX-License-Identifier: MIT"""
+A picture is a function chapter_NN(c) below, or chapter_NN_NAME(c) for a chapter's further picture, on a canvas 720
+wide. Texts that overlap or leave the canvas are an error. Standard library only. SPDX-License-Identifier: MIT"""
 import math
 import sys
 
@@ -30,7 +30,7 @@ class Canvas:
         self.title, self.tall, self.parts, self.texts, self.boxes = title, tall, [], [], []
 
     def text(self, x, y, words, anchor="start", size=15, colour="ink", bold=False):
-        """Its baseline at y; it lies above all shapes."""
+        """Adds text with its baseline at y, above all shapes."""
         wide = 0.53 * size * len(words) * (1.07 if bold else 1)
         left = x - wide * {"start": 0, "middle": 0.5, "end": 1}[anchor]
         box = left, y - 0.75 * size, left + wide, y + 0.2 * size
@@ -66,7 +66,7 @@ class Canvas:
         self.merge(f'f-{fill} s-{edge}"', f"M{x:g} {y:g}h{wide:g}v{tall:g}h{-wide:g}z")
 
     def merge(self, look, d):
-        """Shapes and lines of one look that follow each other are one element."""
+        """Merges consecutive shapes and lines of one look into one element."""
         end = f'" class="{look}/>'
         if self.parts and self.parts[-1].endswith(end):
             self.parts[-1] = self.parts[-1].removesuffix(end) + d + end
@@ -504,7 +504,7 @@ def pictures():
 
 
 def contrast(one, other):
-    """The contrast of two colours as WCAG defines it, from 1 to 21. It is what grey leaves of the colours."""
+    """The contrast of two colours as WCAG defines it, from 1 to 21. It is the contrast that remains in grey."""
     def light(colour):
         parts = [int(colour[i:i + 2], 16) / 255 for i in (1, 3, 5)]
         return sum(w * (p / 12.92 if p <= 0.04045 else ((p + 0.055) / 1.055) ** 2.4) for w, p in zip((0.2126, 0.7152, 0.0722), parts))

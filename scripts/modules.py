@@ -1,7 +1,7 @@
 #!/usr/bin/env python3
-"""Do the modules of harness/ follow harness/README.md? Prints which module uses which. Fails if a module uses one that
-the table does not allow or that is not above it, if files include each other in a circle (a .c and its .h
-count as one), or if a module other than cli/ and commands/ names what only these may use."""
+"""Do the modules of harness/ follow harness/README.md? Prints which module uses which. Fails if a module uses a module
+that the table does not allow or that is not above it, if files include each other in a circle (a .c and its .h count
+as one file), or if a module other than cli/ and commands/ uses output or options of the command line."""
 import re
 import sys
 from pathlib import Path
@@ -17,7 +17,7 @@ wrong = [f"harness/README.md: {module} may use {other}, which is not above it" f
 wrong += [f"harness/README.md and the folders differ: {name}" for name in
           {path.name for path in HARNESS.iterdir() if path.is_dir()} ^ {module for module, _ in table}]
 
-uses = {}  # by file without its ending
+uses = {}  # file without its ending -> the files that it uses
 for path in sorted(HARNESS.glob("*/*.[ch]")):
     name, module, text = path.relative_to(HARNESS), path.parent.name, path.read_text()
     found = {Path(header).with_suffix("") for header in re.findall(r'^#include "(\w+/\w+\.h)"', text, re.M)}

@@ -5,8 +5,8 @@
     scripts/museum.py [results/museum.csv] [--program build/release/normlab]
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end -->
     scripts/museum.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 when the page lacks an exhibit of harness/cases/museum.c, or a
-        rung of `normlab list` that accepts one
+        writes nothing; exit code 1 if the page lacks an exhibit of harness/cases/museum.c, or a
+        rung of `normlab list` that accepts an exhibit
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
@@ -24,7 +24,7 @@ TABLE = ROOT / "harness" / "cases" / "museum.c"
 # No exhibit is of a gated layer.
 LAYERS = {op: name for op, name in KNOWN.items() if "gated" not in op} | {"qwen2_rmsnorm": "Qwen2RMSNorm"}
 PASSES = ["forward", "backward"]
-FEW, LONG = 8, 8  # units that need no explanation; rows of a table that is not shortened
+FEW, LONG = 8, 8  # units that need no explanation; the most rows of a table that is not shortened
 
 
 def exhibits():
@@ -79,13 +79,13 @@ def cases(rows, op, pass_):
 
 
 def quiet(by_impl, impls):
-    """Is every rung right within the few units that any float arithmetic makes?"""
+    """Is every rung right within the few units of error that any float arithmetic makes?"""
     rows = [row for impl in impls for row in by_impl.get(impl, ())]
     return all(row["verdict"] == "skip" or row["verdict"] == "ok" and float(row["error_u"] or 0) <= FEW for row in rows)
 
 
 def table(found, impls):
-    """Implementations with the same cells share a column. A sentence replaces the rows without news in long tables."""
+    """Implementations with equal cells share a column. In long tables a sentence replaces rows without a fault."""
     shown = [by_impl for by_impl in found.values() if any(impl in by_impl for impl in impls)]
     calm = [by_impl for by_impl in shown if len(shown) > LONG and quiet(by_impl, impls) and exhibit_of(by_impl) != "control"]
     shown = [by_impl for by_impl in shown if by_impl not in calm]
@@ -104,7 +104,7 @@ def table(found, impls):
 
 
 def tables(rows, demonstrations):
-    """A part for each layer and pass; layers whose tables are the same share one."""
+    """A part of the page for each layer and pass; layers with equal tables share a part."""
     parts = {}
     for pass_ in PASSES:
         for op, layer in LAYERS.items():

@@ -2,16 +2,16 @@
 """Mutation testing: changes one place of the library, and sees whether the tests notice.
 
     scripts/mutate.py [--minutes 10] [--seed 1] [--jobs 2]
-        tries mutants of the files of core/, optimized/ and the plain rungs, each file in turn, in an order
-        that the seed decides; first again those that survived, unless tests/equivalent_mutants.txt has them
+        tries mutants of core/, optimized/ and the plain rungs, one of each file in turn, in an order that
+        the seed decides; first the earlier survivors again, unless tests/equivalent_mutants.txt has them
     scripts/mutate.py --update
         writes the score and the survivors of all runs so far into docs/verification.md
 
 A mutant is one change by the rules of universalmutator. Only one file that contains the change is compiled, and
 linked before the library of build/dev, so that it replaces the library's object. A mutant is killed if one of these
 fails: a short check of the file's rung, or of another rung with the same header; the built-in suite for these rungs,
-with the errors on record; a unit test. A change that leaves the object code equal is no mutant. Runs append to
-build/mutate/mutants.csv, and skip what it holds."""
+with the errors on record; a unit test. A change that does not change the object code is no mutant. Runs append to
+build/mutate/mutants.csv, and skip the mutants that this file has."""
 import collections
 import contextlib
 import csv
@@ -36,15 +36,15 @@ PAGE, EQUIVALENT = ROOT / "docs" / "verification.md", ROOT / "tests" / "equivale
 TABLE, SHORT = WORK / "mutants.csv", ROOT / "tests" / "mutate.txt"
 FIELDS = ["file", "line", "old", "new", "fate", "by"]
 FOLDERS = ["core", "include", "layernorm", "rmsnorm", "batchnorm", "gated_rmsnorm", "half", "optimized"]
-ISA = "neon" if platform.machine() in ("aarch64", "arm64") else "avx2"  # of optimized/ in the preset dev
-# Unit tests that can see a change, beside implementations/*: of entry points; of kernels, and slower ones.
+ISA = "neon" if platform.machine() in ("aarch64", "arm64") else "avx2"  # the ISA of optimized/ in the preset dev
+# Unit tests that can detect a change, besides implementations/*: for entry points; for kernels; slow tests for kernels.
 ENTRY = "@(arguments|registry|layer|tune|suite|dtype|routing)/*"
 KERNELS, SLOW = "@(demonstrations|extremes|gradients|registry|step)/*", "@(long_rows|museum|routing|threads)/*"
-INTRINSICS = WORK / "intrinsics.h"  # compiled once: most of the time of a file that does not compile
+INTRINSICS = WORK / "intrinsics.h"  # compiled once: they take most of the time of a mutant that fails to compile
 
 
 def without_comments(lines):
-    """The rules see no comment; the lines stay where they are."""
+    """Blanks the comments, so that the rules do not change them; lines keep their numbers."""
     text = re.sub(r"/\*.*?\*/", lambda m: re.sub(r"[^\n]", "", m[0]), "".join(lines), flags=re.S)
     return text.splitlines(keepends=True)
 
@@ -66,18 +66,18 @@ def all_mutants():
 
 
 def compiler(command, output):
-    """The command at -O1, which takes two thirds of the time, and without guesses of branch probabilities, which react
-    to a `continue` even if it changes nothing."""
+    """The command at -O1, which takes two thirds of the time. It does not guess branch probabilities, because a
+    `continue` changes the guesses even if it changes nothing else."""
     words = [w for w in shlex.split(command) if w != "-Werror"]
     words[words.index("-o") + 1] = str(output)
     return words + ["-w", "-g0", "-O1", "-fno-guess-branch-probability"]
 
 
 class Workplace:
-    """A copy of the sources, and what the build did with them."""
-    units = {}     # object: (compile command, the repository's files it is made of)
-    link = {}      # program: its command
-    passes = {}    # does the rung pass the suite without a change?
+    """A copy of the sources, and the build's commands for them."""
+    units = {}     # object -> (compile command, the repository's files that it includes)
+    link = {}      # program -> its link command
+    passes = {}    # rung -> does it pass the suite without a change?
 
     def __init__(self, number):
         self.home = WORK / str(number)
@@ -112,7 +112,7 @@ class Workplace:
         return (certain or not old) and code == kept.read_bytes()
 
     def run(self, words, seconds, **own):
-        """Exit code and output. seconds: of processor time, since other programs run too."""
+        """Exit code and output of a command; `seconds` limits its processor time, since other programs run too."""
         words = ["timeout", "-k", "1", 30 * seconds, "sh", "-c", 'ulimit -t $0; exec "$@"', seconds, *words]
         own |= {"TMPDIR": str(self.home), "OMP_WAIT_POLICY": "passive"}
         done = subprocess.run([str(w) for w in words], cwd=self.home, env=os.environ | own, errors="replace",
@@ -133,7 +133,7 @@ class Workplace:
                         NL_TUNING="tuning")[0] == 0
 
     def suite(self, program, rung):
-        """The built-in suite, compared with the errors on record of this build's instruction sets of the rung."""
+        """Does the rung pass the built-in suite, with its errors on record for this build's instruction sets?"""
         words = [program, "check", "--first", "--impl", rung, "--threads", 3]
         isa = ISA if rung.startswith("optimized") else "c"
         lines = (ROOT / "tests" / "largest_errors.csv").read_text().splitlines()
@@ -147,7 +147,7 @@ class Workplace:
         return self.run(words, 100, NL_TUNING="tuning")[0] == 0
 
     def failing_test(self, program, tests, impl="*"):
-        """The first test that fails, which passes without the change; None if all pass."""
+        """The first test that fails with the change and passes without it; None if all pass."""
         code, text = self.run([program, "-j1", "--fail-fast", "--filter", tests], 60, NL_TEST_IMPL=impl)
         failed = re.search(r"\[FAIL\] (\w+)::(\w+)", text)
         if code and not failed:
@@ -158,7 +158,7 @@ class Workplace:
         return test
 
     def try_units(self, units):
-        """Short checks. Yields each object that differs with its rung; or, if nothing is left to do, the reason."""
+        """Yields each changed object with its rung, or the reason if short checks already decide the mutant's fate."""
         count = 0
         for unit in units:
             name = f"mutant{count}.o"
@@ -178,9 +178,9 @@ class Workplace:
             count += 1
 
     def killer(self, units, rng):
-        """What kills the mutant that the copy holds; "" if nothing does. What compiles fast goes first."""
+        """The test that kills the mutant in this copy; "" if none does. Objects that compile fast go first."""
         cost = {unit: (BUILD / unit).stat().st_size * rng.uniform(0.5, 1.5) for unit in units}
-        objects = {}  # the rung that each is of
+        objects = {}  # object -> its rung
         for name, rung in self.try_units(sorted(units, key=cost.get)):
             if not rung:
                 return name
@@ -247,7 +247,7 @@ def prepare():
 def recorded():
     if not TABLE.exists():
         return []
-    with open(TABLE, newline="") as file:  # of a mutant tried twice, the last
+    with open(TABLE, newline="") as file:  # the last result of a mutant that was tried twice
         return list({(r["file"], r["line"], r["new"]): r for r in csv.DictReader(file)}.values())
 
 
@@ -307,7 +307,7 @@ def main():
     done = {(r["file"], int(r["line"]), r["new"]) for r in rows if r not in open_ones}
     order = all_mutants()
     random.Random(options.seed).shuffle(order)
-    turn = collections.defaultdict(itertools.count)  # each file in turn, however long it is
+    turn = collections.defaultdict(itertools.count)  # one mutant of each file in turn
     order = [m for _, m in sorted(((next(turn[m[0]]), m) for m in order), key=lambda pair: pair[0])]
     tried = {(r["file"], int(r["line"]), r["new"]) for r in rows}
     queue = [m for m in order if key(m) not in done]

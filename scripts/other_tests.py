@@ -2,10 +2,10 @@
 """What would other projects' tests have caught? Runs known-wrong kernels through them, and writes the results.
 
     scripts/other_tests.py [--run] [--build build/release]
-        builds and runs normlab_other_tests, writes results/other_tests.csv and, without --run, docs/other-tests.md and the
-        README's sentence
+        builds and runs normlab_other_tests, writes results/other_tests.csv; without --run also docs/other-tests.md and
+        the README's sentence
     scripts/other_tests.py --check
-        runs it, and writes no page; exit code 1 if one says something else"""
+        runs normlab_other_tests, and writes no page; exit code 1 if a page differs from its results"""
 import os
 import re
 import subprocess
@@ -46,7 +46,7 @@ def run(build, out):
     subprocess.run(["cmake", "--build", build, "--target", "normlab_other_tests"], check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory() as folder:
         program = build / "tests" / "normlab_other_tests"
-        serial = os.environ | {"OMP_MAX_ACTIVE_LEVELS": "0"}  # a kernel with a race has one fate
+        serial = os.environ | {"OMP_MAX_ACTIVE_LEVELS": "0"}  # a kernel with a race always has one result
         if subprocess.run([program, out, *labs(Path(folder))], env=serial, stderr=subprocess.DEVNULL).returncode:
             sys.exit("normlab_other_tests failed")
 
@@ -56,13 +56,13 @@ def tests(rows):
 
 
 def counts(rows, test, groups):
-    """How many wrong kernels the test accepts, and of how many that it looks at."""
+    """The number of wrong kernels that the test accepts, and of those that it looks at."""
     seen = [row[test] for row in rows if row["group"] in groups and row[test] != "unseen"]
     return seen.count("passes"), len(seen)
 
 
 def summary(rows):
-    """A test's wrong kernels, accepted and looked at, by group; and the right kernels that it rejects."""
+    """For each test: the wrong kernels it accepts and looks at, by group, and the right kernels it rejects."""
     lines = []
     for test in tests(rows):
         cells = [" of ".join(map(str, counts(rows, test, [group]))) for group in GROUPS]
@@ -77,7 +77,7 @@ MARKS = {"caught": "", "passes": "x", "unseen": "–"}
 
 
 def matrix(rows):
-    """A line for each set of results: the kernels that have it, each with the smallest input that shows its mistake."""
+    """A line for each set of results: its kernels, each with the smallest input that shows its mistake."""
     lines = {}
     for row in rows:
         if row["group"] in KERNELS:

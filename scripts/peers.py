@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Writes how long other libraries take beside ours into docs/peers.md.
+"""Compares the times of other libraries with ours in docs/peers.md.
 
     ./reproduce --peers
     scripts/peers.py [results/peers.csv]
@@ -47,7 +47,7 @@ def span(low, high):
 
 
 def mean(rows):
-    """Geometric mean, with the means of both ends of the intervals; extremes and number."""
+    """The geometric mean of the ratios and of both ends of their intervals, the extremes, and the number of cases."""
     if not rows:
         return "–"
     values, lows, highs = zip(*map(ratio, rows))

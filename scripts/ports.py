@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""The least cycles that a core needs for the inner loops of the row norms, by OSACA's models of ports, and the share of this
-limit that the rungs reach (chapter 12).
+"""The minimum of cycles that a core needs for the inner loops of the row norms, by OSACA's models of ports, and the
+share of this limit that the rungs reach (chapter 12).
 
     scripts/ports.py --model [--program build/release/normlab]
         runs a call of each rung one instruction at a time, finds its loops, and writes docs/ports.csv: cycles for 16
@@ -8,16 +8,16 @@ limit that the rungs reach (chapter 12).
     scripts/ports.py --time
         prints the commands that time these rungs, for an idle machine
     scripts/ports.py --add NAME [results/ports.csv]
-        keeps these times, with the clock from peak.csv beside them, in docs/machines/NAME/, and writes the tables
+        keeps these times, and the clock from peak.csv beside them, in docs/machines/NAME/, and writes the tables
     scripts/ports.py
         writes the tables from what is kept
     scripts/ports.py --check
-        writes nothing; exit code 1 when a page is not what would be written, or a time is below the limit
+        writes nothing; exit code 1 if a page is out of date, or a time is below the limit
 
-The limit of a loop is the largest of four: its operations on the busiest ports; its loads and stores on theirs; its
-instructions over the core's width; the longest chain from one step to the next. A rung's limit is the sum over its loops:
-only a few steps of two loops overlap, since a core seldom predicts the end of a loop. Only --model needs more than the
-standard library. SPDX-License-Identifier: MIT"""
+The limit of a loop is the largest of four: its operations on the busiest ports; its loads and stores on the busiest
+memory ports; its instructions divided by the core's width; the longest chain from one step to the next. A rung's limit
+is the sum over its loops: only a few steps of two loops overlap, since a core seldom predicts the end of a loop. Only
+--model needs more than the standard library. SPDX-License-Identifier: MIT"""
 import csv
 import ctypes
 import itertools
@@ -38,14 +38,14 @@ from markers import ROOT
 
 MODEL, HOME = ROOT / "docs" / "ports.csv", ROOT / "docs" / "machines"
 CHAPTER, RUNGS = ROOT / "docs" / "course" / "12-the-machine.md", ROOT / "docs" / "optimized.md"
-# OSACA's name of a core: ours, the ports of loads and stores, the instructions that it starts in a cycle, its widest set.
+# OSACA's name of a core -> our name, the ports of loads and stores, the instructions per cycle, the widest set.
 CORES = {"SPR": ("Sapphire Rapids", "2 3 11 4 7 8 9", 6, "avx512"), "ICX": ("Ice Lake", "2 2D 3 3D 4 7 8 9", 5, "avx512"),
          "ZEN4": ("Zen 4", "1 1D 3 3D 5 5D 8 13", 6, "avx512"), "ZEN3": ("Zen 3", "4 11 12 13", 6, "avx2")}
-LANES, CHAIN = {"avx2": 8, "avx512": 16}, 4  # floats; cycles of a fused multiply-add, on all of these cores
+LANES, CHAIN = {"avx2": 8, "avx512": 16}, 4  # floats in a vector; cycles of a fused multiply-add, on all of these cores
 DONE = 80  # %
 SETS = ["avx2", "avx512"]  # SSE2 is older than these cores
 KINDS = {"ports": "ports", "memory": "loads and stores", "width": "width", "latency": "latency"}
-N, C, EVERY = 16, 1024, 16  # rows, elements, and the elements that cycles are counted for
+N, C, EVERY = 16, 1024, 16  # rows, elements, and the number of elements for which cycles are counted
 
 
 def wanted(program):
@@ -83,13 +83,13 @@ class Stepper:
         return os.WSTOPSIG(status)
 
     def resume(self, how):
-        """Until the next trap; other signals are not delivered."""
+        """Runs the process to the next trap; it gets no other signals."""
         self.ask(how)
         while self.wait() != signal.SIGTRAP:
             self.ask(how)
 
     def call(self, function):
-        """The addresses, in the file, of what one call of the function runs."""
+        """The addresses, in the file, of the instructions that one call of the function runs."""
         at = self.base + function
         word = self.ask(self.PEEK, at)
         self.ask(self.POKE, at, word & ~0xFF | 0xCC)  # a breakpoint
@@ -110,7 +110,7 @@ class Stepper:
 
 
 def disassembled(text):
-    """Address -> instruction, of what objdump -d --no-show-raw-insn prints; without comments and names."""
+    """Address -> instruction, from the output of objdump -d --no-show-raw-insn, without comments and names."""
     found = re.findall(r"^ *([0-9a-f]+):\t(.*)", text, flags=re.M)
     return {int(address, 16): re.sub(r"\s*(<[^>]*>|#.*)", "", what).strip() for address, what in found}
 
@@ -118,8 +118,8 @@ def disassembled(text):
 def loops(ran, code):
     """[(instructions of a step, steps)] of the innermost loops with at least a hundredth of the instructions that ran, and
     the share of these loops.
-    A step ends with a jump back to where it began. The last one ends at any jump, so the instruction that ran most often
-    tells how many steps there were."""
+    A step ends with a jump back to where it began. The last step may end at any jump, so the instruction that ran most
+    often gives the number of steps."""
     ran = [at for at in ran if at in code]  # without the C library's
     times, taken, most, steps, path = Counter(ran), Counter(), Counter(), Counter(), []
     for at, then in zip(ran, ran[1:]):
@@ -167,7 +167,7 @@ class Core:
             self.semantics.normalize_instruction_forms(kernel)
             self.semantics.add_semantics(kernel)
             for line in kernel:
-                if {"tp_unknown", "lt_unknown"} & set(line.flags) and "mm" in line.line:  # addresses wait for nothing
+                if {"tp_unknown", "lt_unknown"} & set(line.flags) and "mm" in line.line:  # addresses delay nothing
                     sys.exit(f"OSACA's model of {self.name} lacks: {line.line}")
             uops = [(cycles, ports) for line in kernel for cycles, ports in line.port_uops]
             uops = [(cycles, [ports] if ports in self.model.get_ports() else list(ports)) for cycles, ports in uops]
@@ -177,7 +177,7 @@ class Core:
                 "memory": busiest([uop for uop in uops if set(uop[1]) <= self.memory]),
                 "width": sum(not line.startswith("j") for line in step) / self.width,  # a jump fuses with its comparison
                 "latency": max((chain["latency"] for chain in chains.values() if any("mm" in each[0].line for each in chain["dependencies"])),
-                               default=0)}  # not of addresses: OSACA's Zen 3 has 5 cycles for an lea
+                               default=0)}  # only vector chains: OSACA's Zen 3 has 5 cycles for an lea
         return self.known[text]
 
 
@@ -239,7 +239,7 @@ def limits():
 
 
 def reached(name, of):
-    """(case, rung, set) -> the shares in % of the core's limit and of copying that a machine's time reaches, and ns."""
+    """(case, rung, set) -> the shares (%) of the core's limit and of copying that a machine reaches, and its ns."""
     found = {}
     for row in files.rows(HOME / name / "ports.csv"):
         op, pass_, dtype, shape, *_ = row["case"].split("/")

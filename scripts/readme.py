@@ -2,12 +2,12 @@
 """Writes the measured parts of README.md and docs/ladder.md from the results.
 
     scripts/readme.py [results/ladder.csv] [--program build/release/normlab]
-        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> of both and of
-        plots/README.md, and copies the slides beside the results into docs/pictures/slides/
+        rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> of both pages and of
+        plots/README.md, and copies the slides from the results' folder into docs/pictures/slides/
     scripts/readme.py --check [--program build/release/normlab]
         writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has a removed one, README.md
-        is longer than two screens, either has an empty cell, CITATION.cff has another version than the library, or
-        a page links to a file, or a place in a page, that does not exist
+        is longer than two screens, one of the two has an empty cell, CITATION.cff has another version than the
+        library, or a page links to a file, or a place in a page, that does not exist
 
 Standard library only. Running it twice changes nothing the second time."""
 import csv
@@ -29,7 +29,7 @@ EXPERIMENT = ROOT / "experiments" / "ladder.txt"
 PICTURES = ROOT / "docs" / "pictures" / "slides"
 SHOWN = ["headline"]  # the README's slides; plots/README.md shows all
 LINES = 120  # of the README: two screens
-# The README's rungs of LayerNorm forward; the fastest of the others follows.
+# The rungs of LayerNorm forward in the README; the fastest other rung follows.
 IDEAS = ["layernorm/naive", "layernorm/two_pass", "layernorm/one_pass", "optimized/rows_simd",
          "optimized/rows_accumulators", "optimized/rows_shifted", "optimized/rows_certified"]
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm",
@@ -151,7 +151,7 @@ HEADS = ["time", "× naive", "% of limit", "error, units"]
 
 
 def table(results, impls, op, pass_):
-    """The rungs of a layer and a pass in f32; with the columns of the large size if each rung has it."""
+    """The rungs of a layer and a pass in f32, with the columns of the large size if every rung was timed at it."""
     rows = [(impl, results.at.get((impl["impl"], op, pass_, results.small)),
              results.at.get((impl["impl"], op, pass_, results.large))) for impl in impls]
     rows = [row for row in rows if row[1]]
@@ -163,7 +163,7 @@ def table(results, impls, op, pass_):
 
 
 def halves(results, impls, op, pass_):
-    """The rungs in bf16 that have no f32 at the small size."""
+    """The rungs in bf16 without a result in f32 at the small size."""
     lacking = [(impl, results.half[impl["impl"], op, pass_]) for impl in impls
                if (impl["impl"], op, pass_, results.small) not in results.at and (impl["impl"], op, pass_) in results.half]
     rows = [[*idea(impl, "../"), shape(row), *timed(row)] for impl, row in lacking]

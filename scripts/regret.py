@@ -1,14 +1,14 @@
 #!/usr/bin/env python3
-"""Times nl_best()'s choice beside every optimized rung on shapes drawn at random, and says how far it is from the fastest.
+"""Times nl_best()'s choice beside every optimized rung on random shapes, and prints its distance from the fastest rung.
 
     scripts/regret.py [--shapes 100] [--seed N] [--threads N] [--seconds 0.05] [--program build/release/normlab] [--peers]
 
-The shapes: rows of 16 to 16384, 2^10 to 2^24 elements in all, every layer, pass and type, with and without a residual, rows
-that do not follow each other, pictures (BatchNorm), and stores that the caller chooses. Regret is the choice's time over
-the fastest rung's, in the same rounds; if the caller chooses the stores, only rungs with such stores compete. Prints the
-worst shapes, and the mean, the 99th percentile and the largest regret; the rows go to results/regret-drawn.csv. With
---peers and build/peers/normlab other libraries take part (docs/peers.md), and it also prints the shapes where one of them
-is faster. Standard library only."""
+The shapes: rows of 16 to 16384, 2^10 to 2^24 elements in all, every layer, pass and type, with and without a residual,
+rows with gaps between them, pictures (BatchNorm), and stores that the caller chooses. Regret is the choice's time
+divided by the fastest rung's, in the same rounds. If the caller chooses the stores, only rungs with these stores
+compete. Prints the worst shapes, and the mean, the 99th percentile and the largest regret; the rows go to
+results/regret-drawn.csv. With --peers and build/peers/normlab other libraries take part (docs/peers.md), and the
+script also prints the shapes on which another library is faster. Standard library only."""
 import math
 import random
 import subprocess
@@ -46,7 +46,7 @@ def drawn(random):
 
 
 def timed(rows):
-    """case -> the rows of what was right and timed."""
+    """case -> the rows of the implementations that were right and timed."""
     cases = {}
     for row in rows:
         if row["ns"] and row["verdict"] == "ok":
@@ -55,7 +55,7 @@ def timed(rows):
 
 
 def behind(rows):
-    """case -> (the fastest peer's speed over the choice's, that peer), where the caller leaves the stores to the library."""
+    """case -> (the fastest peer's speed over the choice's, that peer), if the library chooses the stores."""
     found = {}
     for case, every in timed([row for row in rows if "stores=" not in row["case"]]).items():
         peers = [(float(row["speedup"]), row["impl"]) for row in every if row["impl"].startswith("peer/") and row["speedup"]]

@@ -3,10 +3,10 @@
 
     scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab] [--status WORDS]
 
-The page is a single file with pictures, tables and data, and loads nothing. It names missing results with
-the command that makes them, and damaged ones at its top; with --status, of a run under way, also these words. Links to sources lead into the repository. Needs Jinja2 and
-Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something needed was missing.
-SPDX-License-Identifier: MIT"""
+The page is a single file with pictures, tables and data, and loads nothing. It names missing results with the command
+that makes them, and damaged results at its top. During a run, --status adds WORDS there. Links to sources lead into the
+repository. Needs Jinja2 and Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something
+needed was missing. SPDX-License-Identifier: MIT"""
 import csv
 import math
 import re
@@ -41,7 +41,7 @@ LIMIT = "What can this machine move, and from where on do streaming stores pay?"
 
 
 def question(path):
-    """The opening comment of an experiment, as question and rest; and its command."""
+    """An experiment's opening comment, split into the question and the rest, and its command."""
     text = path.read_text(encoding="utf-8")
     command = re.search(r"^# *command: *(\w+)", text, flags=re.M)
     said = []
@@ -59,7 +59,7 @@ class Page:
 
     def __init__(self, results, out, program):
         self.results, self.here, self.program = results, out.resolve().parent, program
-        self.damaged = {}  # what is left out of the page, and why
+        self.damaged = {}  # file -> why the page leaves it out
 
     def whole(self, name, make, otherwise=None):
         """Returns make(); if results/NAME is damaged, returns `otherwise` and adds a note for the page."""
@@ -102,7 +102,7 @@ class Page:
         return sorted(path.name.removesuffix(".machine.txt") for path in self.results.glob("*.machine.txt"))
 
     def experiment(self, name, asked, about, command, source):
-        """One experiment: the question, the slide, and sentences and a table from the data."""
+        """One experiment: its question, its slide, and sentences and a table from its data."""
         path = self.results / f"{name}.csv"
         about = Markup(inline.words(about, ROOT / "README.md", self.here))
         e = {"name": name, "question": asked, "about": about, "command": command, "source": source}
@@ -178,7 +178,8 @@ class Page:
                          "table": moved and self.html(table, "The largest changes")}
 
     def tuning(self):
-        """The values that normlab tune found. A value that differs from its default has the default's time over its own."""
+        """The values that normlab tune found. For a value that differs from its default, the ratio of the default's
+        time to its own time is added."""
         path = self.results / "tuning.log"
         if not path.exists():
             return None
@@ -193,7 +194,7 @@ class Page:
                 "table": again and self.html(table, "Where the values found differ from the defaults")}
 
     def claims_rows(self):
-        """[] also for results of an older normlab, which gave no answers."""
+        """The rows of the claims; [] also for results of an older normlab, which have no answers."""
         rows = self.rows("claims")
         return rows if rows and "answer" in rows[0] else []
 

@@ -1,5 +1,5 @@
-# Installs what ./reproduce and ./check need and the machine lacks. They source it in the repository's
-# root, then call
+# Installs what ./reproduce and ./check need and the machine lacks. Both source this file in the
+# repository's root, and call
 #     own_folder     once, first
 #     setup quick    for what both need
 #     setup all      and for what only ./check --all needs
@@ -28,24 +28,24 @@ a compiler for aarch64 | includes aarch64-linux-gnu-gcc stdio.h              | g
 emulators              | command -v qemu-aarch64 && command -v qemu-x86_64 | qemu-user
 counted speed          | command -v valgrind                               | valgrind
 '
-# Without it the study model_step fails, and with it ./reproduce.
+# Without OpenBLAS the study model_step fails, and so does ./reproduce.
 needs_of_models='
 OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openblas\"))" | libopenblas0-pthread
 '
-# Without it ./reproduce --peers leaves out PyTorch.
+# Without a C++ compiler ./reproduce --peers leaves out PyTorch.
 needs_of_peers='
 a C++ compiler | command -v g++ | g++ | gcc-c++ | gcc | gcc
 '
-# Without it ./check --all leaves out the Python package, which ./reproduce --peers needs.
+# Without Python.h ./check --all leaves out the Python package, which ./reproduce --peers needs.
 needs_of_package='
 Python.h | python_headers | python3-dev
 '
-# Without these ./check --all leaves out the rungs across ranks.
+# Without both MPIs ./check --all leaves out the rungs across ranks.
 needs_of_ranks='
 OpenMPI | command -v mpirun.openmpi && command -v mpicc.openmpi | libopenmpi-dev openmpi-bin
 MPICH   | command -v mpirun.mpich && command -v mpicc.mpich     | libmpich-dev mpich
 '
-# Without it kernels are checked, but not kept from files and other processes.
+# Without libseccomp kernels are checked, but can reach files and other processes.
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
 '
@@ -83,7 +83,7 @@ cmake_is_new() {
     [[ $version && $(printf '%s\n' $cmake_oldest "$version" | sort -V | head -n 1) == "$cmake_oldest" ]]
 }
 
-# Fails if the folder cannot be written, or while another run uses it: two runs would mix their
+# Fails if the folder cannot be written, or while another run uses it, because two runs would mix their
 # builds. The lock lasts as long as any process of this run.
 own_folder() {
     if ! mkdir -p build 2>/dev/null || ! [[ -w . && -w build ]]; then

@@ -4,9 +4,9 @@
     scripts/stopwatch.py [--times 3] [ROW...]
         ROW: program, header, check, all, peers, package; without one, all of them, which takes hours
 
-Each time begins with a fresh clone of HEAD in a temporary folder. What a row needs but does not count, such as the
-program before a header changes, is made first. Rows that are not measured keep what the page says of them. Leave the
-machine alone meanwhile. Standard library only."""
+Each time begins with a fresh clone of HEAD in a temporary folder. Uncounted requirements, such as the program before
+a header changes, are built first. Rows that are not measured keep their text on the page. Leave the machine
+alone meanwhile. Standard library only."""
 import os
 import resource
 import shutil
@@ -24,7 +24,7 @@ PAGE = ROOT / "CONTRIBUTING.md"
 KEPT = ROOT / "build/check/stopwatch"  # logs of what failed
 PROGRAM = "cmake --preset release && cmake --build --preset release --target normlab_program"
 DEV = PROGRAM.replace("release", "dev")
-# name: (what the page calls it, what is made first, what is timed)
+# name: (its name on the page, the uncounted command, the timed command)
 ROWS = {
     "program": ("the program: `cmake --preset release`, then `--build` with the target `normlab_program`", "true", PROGRAM),
     "header": ("a changed header of `optimized/`: build again with the preset `dev`, and check one rung",

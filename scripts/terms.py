@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
-"""The terms of the course: where each is explained, and where it is used first.
+"""The terms of the course: the places that explain each term and that use it first.
 
     scripts/terms.py --update    writes the table in docs/course/terms.md
-    scripts/terms.py --check     writes nothing; exit code 1 when the table is out of date, or a chapter uses a term before
-                                 it is explained. An earlier use is right inside a link, which leads to the explanation
+    scripts/terms.py --check     writes nothing; exit code 1 if the table is out of date, or a chapter uses a term before
+                                 its explanation. An earlier use is right inside a link, which leads to the explanation
 
-Formulas, code, comments and titles do not count as use. Standard library only. SPDX-License-Identifier: MIT"""
+Uses in formulas, code, comments and titles do not count. Standard library only. SPDX-License-Identifier: MIT"""
 import itertools
 import re
 import sys
@@ -14,7 +14,7 @@ import course
 import markers
 
 PAGE = course.COURSE / "terms.md"
-# term: (what counts as a use, the words that explain it)
+# term: (a pattern of its uses, a pattern of its explanation)
 TERMS = {
     "case": (r"\*case\*|\bcases?\b such", r"A \*case\* such as"),
     "rung": (r"\brungs?\b", r"\*rung\* such as|\[rungs?\]\(\.\./glossary"),
@@ -85,7 +85,7 @@ TERMS = {
 
 
 def prose(text):
-    """The text with what is not prose blanked out, at the same places; explanations may stand in formulas."""
+    """The text with blanks instead of everything but prose; all places stay. Explanations may stand in formulas."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match[0])
     lines = r"^(?:    |#|Previous: |Next: |!\[).*$"
@@ -107,7 +107,7 @@ def section_of(text, at):
 
 
 def look_up():
-    """Rows of the table, and what is wrong."""
+    """The rows of the table, and the faults."""
     pages = [(page, text := page.read_text(), prose(text)) for page in course.chapters()]
     rows, wrong = [], []
     for term, (use, explanation) in TERMS.items():
@@ -119,7 +119,7 @@ def look_up():
             continue
         where, begin, end = found
         body = pages[where][1]
-        idea = [at.start() for at in itertools.islice(re.finditer(r"\n\n", body), 2)]  # it may name what the chapter explains
+        idea = [at.start() for at in itertools.islice(re.finditer(r"\n\n", body), 2)]  # they may name any term
         paragraph = body.rfind("\n\n", 0, begin)
         first = None
         for i, (page, text, words) in enumerate(pages[:where + 1]):

@@ -3,8 +3,8 @@
 
     scripts/website.py [--out build/site]
 
-README.md, docs/ and the pages that they link to keep their places, so links are those of GitHub. A linked source
-file becomes a page, a linked folder a list. Formulas become MathML here, so the pages need no
+README.md, docs/ and the pages that they link to keep their places, so the links on GitHub work here too. A
+linked source file becomes a page, a linked folder a list. Formulas become MathML here, so the pages need no
 script for them, no font, and no other host. The pages of the API come from include/normlab.h and python/normlab.
 Fails on a link that leads nowhere and on a formula that cannot be read. Needs requirements-site.txt."""
 from __future__ import annotations
@@ -36,13 +36,13 @@ from markers import ROOT
 FIRST = ["README.md", "CONTRIBUTING.md", "docs", "labs", "python/README.md", "plots/README.md"]
 FENCE = re.compile(r"(^ *```.*?^ *```\n)", flags=re.M | re.S)
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
-LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}  # above and below a sum, not beside it
+LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}  # limits go above and below a sum, not beside it
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "bash", ".cpp": "cpp", ".rs": "rust", ".f90": "fortran",
              ".json": "json", ".toml": "toml", ".cmake": "cmake"}
 
 
 def mathml(text, display="inline"):
-    """MathML of LaTeX; what the converter does not know stays in its output as a command."""
+    """MathML of LaTeX. The converter leaves unknown commands in its output."""
     result = convert(text.strip().replace("{aligned}", "{align*}"), display=display)
     if unknown := re.search(r"\\[A-Za-z]+", result):
         sys.exit(f"website.py: {unknown[0]} cannot be shown, in the formula {text.strip()}")
@@ -205,7 +205,7 @@ def python_api():
         parts += [f"## normlab.{statement.module}", "", "```text", ast.get_docstring(module) or "", "```", ""]
         wanted, names = {alias.name for alias in statement.names}, {"documented": documented}
         for node in module.body:
-            if isinstance(node, ast.Assign):  # what decorators name; the others need the package
+            if isinstance(node, ast.Assign):  # the names that decorators use; other assignments need the package
                 with contextlib.suppress(NameError):
                     exec(ast.unparse(node), names)
             if getattr(node, "name", None) not in wanted:
@@ -218,7 +218,7 @@ def python_api():
             else:
                 code = [f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}"]
             text = ast.get_docstring(node) or ""
-            if node.decorator_list:  # it adds the sections
+            if node.decorator_list:  # the decorator adds sections
                 node.body = node.body[:1]
                 exec(compile(ast.Module([node], []), "", "exec", annotations.compiler_flag), names)
                 text = names[node.name].__doc__
@@ -244,8 +244,8 @@ math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "DejaV
 """
 
 
-# The theme's search runs in a worker, which browsers refuse to pages that were opened as files. Its own remedy is a
-# script from another host; this one does the same in a frame. The theme looks for the name IFrameWorker.
+# The theme's search runs in a worker, which browsers refuse to pages that were opened as files. The theme's remedy
+# loads a script from another host; our script does the same in a frame. The theme looks for the name IFrameWorker.
 FRAME = """
 if (location.protocol === "file:") {
     window.IFrameWorker = window.Worker = class extends EventTarget {

@@ -1,5 +1,5 @@
-"""The first screen: what these results say, in three sentences and three numbers, from their rows alone. What
-lacks its results is left out. Standard library only. SPDX-License-Identifier: MIT"""
+"""The first screen: the answer of these results in three sentences and three numbers, from their rows alone.
+A sentence without results is left out. Standard library only. SPDX-License-Identifier: MIT"""
 from collections import Counter
 
 import modes

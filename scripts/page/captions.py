@@ -21,7 +21,7 @@ def three(value):
 
 
 def markdown(heads, rows, right):
-    """right: the number of right-aligned columns, at the right."""
+    """right: the number of columns at the right that are right-aligned."""
     return table_of(heads, [[str(cell).replace("|", "\\|") for cell in row] for row in rows], len(heads) - right)
 
 

@@ -6,7 +6,7 @@ import re
 from html import escape
 from os.path import relpath
 
-# The class of a cell by its first word. Colour never stands alone: the word is there too.
+# The class, and so the colour, of a cell by its first word. The word stays, so colour is never the only sign.
 VERDICTS = {"HOLDS": "good", "FAILS": "bad", "DEPENDS": "note", "NOT RUN": "note",
             "ok": "good", "SUPPORTED": "good", "FASTER": "good", "good": "good",
             "fail": "bad", "REFUTED": "bad", "SLOWER": "bad", "bad": "bad",
@@ -21,7 +21,7 @@ def data_link(path):
 
 
 def target(link, page, here):
-    """A link in a page of the repository, relative to the folder `here`; None: it leads to neither the repository nor the web."""
+    """A link in a repository page, relative to the folder `here`; None if it leads to neither repository nor web."""
     if re.match(r"https?://|#", link):
         return link
     return None if ":" in link else relpath(page.parent / link, here).replace("\\", "/")

@@ -1,4 +1,4 @@
-"""Pictures for the page: WebP of few colours, which slides have, inside the file. Needs Pillow, which
+"""Pictures for the page, inside its file: WebP with few colours, because slides have few. Needs Pillow, which
 Matplotlib brings. SPDX-License-Identifier: MIT"""
 import base64
 import io
@@ -9,7 +9,7 @@ WIDE, THUMB, COLOURS = 1920, 320, 96
 
 
 def data(path, width=WIDE):
-    """The picture in a file as (link that contains it, width, height). Made once: ./reproduce draws the page often."""
+    """The cached picture of a file as (link that contains it, width, height): ./reproduce draws the page often."""
     made = path.parent.parent / "small" / f"{path.stem}-{width}.webp"
     if made.exists() and made.stat().st_mtime_ns > path.stat().st_mtime_ns:
         with Image.open(made) as picture:
