@@ -126,7 +126,7 @@ typedef struct tally {
     unsigned long calls, failed, differ; /* differ: calls whose bits differ from the first call's */
 } tally;
 
-/* Checks a call. *bits: the bits of the first of several calls, or 0 before it. */
+/* Checks a call. *bits: the bits of the first of several calls, or 0 before the first call. */
 static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even, uint64_t *bits,
                   tally *t) {
     part own;

@@ -10,8 +10,8 @@
 /* The split axis has at most this many segments, whatever the number of ranks. */
 enum { SEGMENTS = 16, RANKS_MAX = 64 };
 
-/* How two partial results, arrays of elements of `width` floats, are merged. MPI gets the same as `type` and
- * `op`. Zeros are the partial result of no data. */
+/* How two partial results, arrays of elements of `width` floats, are merged. `type` and `op` describe the
+ * elements and the merge to MPI. Zeros are the partial result of no data. */
 typedef struct nl_reduction {
     size_t width;
     void (*merge)(void *into, const void *from, size_t elements);

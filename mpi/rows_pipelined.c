@@ -2,7 +2,7 @@
  *        and then stores y of the previous block.
  * gain   Hides the network behind the computation, and a block of ROWS rows may still be in a cache
  *        when its y is computed.
- * fails  One latency for each block, as in batchnorm_overlapped.c.
+ * fails  Pays one latency for each block, as batchnorm_overlapped.c does.
  * SPDX-License-Identifier: MIT */
 #include "groups.h"
 

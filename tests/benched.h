@@ -19,7 +19,7 @@ static inline void keep_row(void *context, const row *line) {
     ((benched *)context)->line = *line;
 }
 
-/* The last verdict on the implementation of this name; the table must have it. */
+/* The last verdict on the implementation of this name, which must be in the table. */
 static inline verdict bench_verdict(const nl_case *c, const char *name) {
     benched b = {.name = name};
     char error[700] = "no row";

@@ -7,7 +7,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* The points of a quick run, as CSV. */
+/* Makes the points of a quick run, as CSV. */
 static inline char *points(const study *s) {
     static char *text; /* static, because the stream keeps its address */
     size_t size;

@@ -13,8 +13,8 @@ tensors if x is a tensor of PyTorch, else NumPy arrays. Parameters are float32 o
 Layers: layer_norm, rms_norm, qwen2_rms_norm, gated_rms_norm, batch_norm, each with _backward; implementations, best.
 Truth: reference, judge, each with _backward. Data: data, case, museum. Time: measure, limit, race.
 
-Errors are ValueError (shapes, layout, values; often in the library's own words) or TypeError
-(types). A call that raises an error has written no output.
+Errors are ValueError (shapes, layout, values; often with the library's message) or TypeError (types). A call that
+raises an error has written no output.
 """
 from ._core import MAX_THREADS as max_threads
 from ._core import VERSION as __version__

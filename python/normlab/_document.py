@@ -6,7 +6,7 @@ _Function = TypeVar("_Function", bound=Callable[..., Any])
 _WEIGHTS = "(c,), float32, or all in x's type"
 _ROWS, _FEATURES, _RUNNING = "(...), float32", "(c,), float32", "The statistics of each channel."
 
-# : name: its type, and its description. Adjacent parameters with the same text share an entry.
+# : {name of a parameter: (its type, its description)}. Adjacent parameters with the same text share an entry.
 _PARAMETERS = {
     "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm", "gated_rmsnorm", "gate_first_rmsnorm" or "batchnorm"', "The layer."),
     "dy": ("as x", "The gradient of the layer's result."),

@@ -83,7 +83,7 @@ class Judgement(NamedTuple):
     beyond: int  #: numbers beyond their bound; without a bound: NaN, infinite, or larger than y of any row
     not_finite: int  #: NaN or infinite numbers that should be finite, or the reverse
     worst_of: str  #: the output with the worst number: "y", "dx", "dgate", "dgamma" or "dbeta"
-    worst: tuple[int, ...]  #: its place
+    worst: tuple[int, ...]  #: place of the worst number
     mechanism: str  #: the likely mechanism of the error, in one line
     mistakes: tuple[Mistake, ...]  #: mistakes that were tried, best first; empty if no error needs an explanation
     batch: OtherBatch | None  #: the result for the argument `batch`
@@ -107,7 +107,7 @@ class Judgement(NamedTuple):
 
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
 _JUDGED = ("as x; float64 is judged as float32", "The output.")
-_WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: none.")
+_WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: gain 1, bias 0.")
 _BATCH = ("(..., c), of y's or dx's type", "The same output's rows from another batch, whose bits are compared. None: no comparison.")
 _FIRST = ("int", "The row of x that is the first row of batch.")
 _SUMS = ("(c,), any float type", "The gradients of the gain and the bias, rounded to float32; None: not judged.")

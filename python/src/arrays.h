@@ -42,5 +42,5 @@ bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, 
 /* A new array for this argument, with the argument's type. Tensors are not set; other arrays are zeros. */
 PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x);
 
-/* A new array of zeros for this argument, of NumPy's type number `type`. */
+/* A new array of zeros for this argument; `type` is the number of its NumPy type. */
 PyArrayObject *array_zeros(nl_arg arg, const nl_problem *p, PyArrayObject *x, int type);

@@ -8,7 +8,7 @@
 #define FAST_FUNCTION(name) \
     PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 
-/* nl_forward(): y. nl_backward(): (dx, dgamma) or (dx, dgamma, dbeta). */
+/* Call nl_forward() and return y; call nl_backward() and return (dx, dgamma) or (dx, dgamma, dbeta). */
 FAST_FUNCTION(layers_forward);
 FAST_FUNCTION(layers_backward);
 
@@ -38,5 +38,5 @@ FUNCTION(race_calls);
  * after the timing. */
 FUNCTION(race_cases);
 
-/* (path of a results file) Writes the machine's facts beside it. */
+/* (path of a results file) Writes the machine's facts beside the file. */
 FUNCTION(race_machine);

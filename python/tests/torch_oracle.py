@@ -1,4 +1,4 @@
-"""Shared by the tests of normlab.torch: how far results may differ. Without torch a test's file is skipped."""
+"""Functions that the tests of normlab.torch share. Without torch a test's file is skipped."""
 import pytest
 
 torch = pytest.importorskip("torch")

@@ -1,4 +1,4 @@
-/* Acceptance tests of other projects, as in their sources. docs/other-tests.md names file, line and commit.
+/* Acceptance tests of other projects, copied from their sources. docs/other-tests.md names file, line and commit.
  * SPDX-License-Identifier: MIT */
 #include "acceptance.h"
 #include "base/random.h"

@@ -25,7 +25,7 @@ typedef struct suspects {
     size_t count;
 } suspects;
 
-/* Each adds one group. pairs: a kernel's file, and cases of which it should fail one. False: after a
+/* Each function adds one group. pairs: a kernel's file, then cases; the kernel should fail one of them. False: after a
  * message. */
 bool suspects_add_mutants(suspects *all);
 bool suspects_add_labs(suspects *all, char **pairs, int count);

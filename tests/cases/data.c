@@ -26,7 +26,7 @@ static float x(const trial *m, size_t g, size_t e) {
     return value(m, NL_X, i) + (m->c.residual ? value(m, NL_RESIDUAL, i) : 0);
 }
 
-/* Philox4x32-10 after its paper, checked with Random123's own vectors. */
+/* Philox4x32-10, written from its paper and checked with the test vectors of Random123. */
 static void philox(uint32_t c[4], const uint32_t key[2]) {
     uint32_t k[2] = {key[0], key[1]};
     for (int round = 0; round < 10; round++, k[0] += 0x9E3779B9, k[1] += 0xBB67AE85) {
@@ -122,7 +122,7 @@ Test(data, same_bytes_everywhere) {
         }
 }
 
-/* For 65536 numbers, the mean and the mean square and size of deviations lie within five standard errors.
+/* The mean of 65536 numbers, and the mean square and mean size of their deviations, are within five standard errors.
  * Parameters are not constant and mean(dy) is not 0, so that mistakes show. */
 Test(data, moments) {
     static const struct {

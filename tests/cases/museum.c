@@ -185,7 +185,7 @@ Test(museum, a_row_of_one_value_has_no_gradient) {
     }
 }
 
-/* A right dx with the bug of a backward exhibit must be rejected. */
+/* A right dx to which the bug of a backward exhibit is added must be rejected. */
 Test(museum, one_mean_term_more_is_rejected) {
     size_t judged = 0;
     trial t;

@@ -4,7 +4,7 @@
 
 static char error[700];
 
-/* The message must name the part in < >; a leading "/" stands for rmsnorm/forward/f32/. */
+/* The message must name the part in < >; a leading "/" means rmsnorm/forward/f32/. */
 Test(refused_cases, part) {
     char bad[] = "<>;<layernorm>;<layernorm/forward/f32/2x3>;<norm>/forward/f32/2x3/nan;"
                  "<RMSNorm>/forward/f32/2x3/nan;rmsnorm/<>/f32/2x3/nan;"

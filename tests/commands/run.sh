@@ -168,7 +168,7 @@ runs "batchnorm --axes 1,2: channels first" batchnorm --x image.npy --axes 1,2 -
     --mean-out m.npy
 gives "  mean" m.npy '<f4' '(2,)' 0 2.5 6.5
 
-# bfloat16 as ml_dtypes saves it.
+# Tests bfloat16 files that ml_dtypes saved.
 npy write brain.npy '<V2' '(2, 2)' 1 2 3 4
 npy write brain-b.npy '<V2' '(2,)' 0.5 0.5
 runs "bfloat16" layernorm --x brain.npy --beta brain-b.npy --eps 0 --out y.npy

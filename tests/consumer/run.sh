@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Installs a built normlab into a temporary folder and uses it as another project would: the program, with
-# find_package, and with pkg-config.
-#     tests/consumer/run.sh CMAKE BUILD_DIR CC CFLAGS
+# Installs a built normlab into a temporary folder and uses it as another project would: runs the program, and compiles
+# with find_package and with pkg-config. tests/consumer/run.sh CMAKE BUILD_DIR CC CFLAGS
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 cmake=$1 build=$2 cc=$3 cflags=$4

@@ -116,8 +116,8 @@ for name in early:3.827:45.6:0 middle:3.528:45.9:0 late:3.384:35.5:1; do
         --beta "$part.beta.npy" --eps 1e-12
     prints "largest error    $error units"
     prints "exactly rounded  $exact %"
-    # With an eps that is not the model's, `normlab check` and judge find the same error. judge's bound is the probable
-    # bound, which check uses only for random data, so judge may be stricter.
+    # With a wrong eps, `normlab check` and judge find the same error. The bound of judge is the probable bound, which
+    # check uses only for random data, so judge may be stricter.
     finds $beyond "eps = 1e-12" "$part.y" layernorm --x "$part.x.npy" --gamma "$part.gamma.npy" \
         --beta "$part.beta.npy" --eps 1e-5 --csv judge.csv
     "$normlab" check "layernorm/forward/f32/file/npy:$part.x.npy/eps=1e-5" --out check.csv > /dev/null 2>&1

@@ -8,7 +8,7 @@
 
 enum { REGION = 16384 };
 
-/* One call; every buffer lies in the middle of its own region. */
+/* A call. Every buffer is in the middle of its own region. */
 typedef struct call {
     const struct job *job;
     const nl_impl *impl;

@@ -1,4 +1,4 @@
-/* Compares the table of layers with jobs[], which has the same facts independently, with the arguments that
+/* Compares the table of layers with jobs[] (an independent list of the same facts), with the arguments that
  * nl_forward and nl_backward accept, and with the reference's groups.
  * SPDX-License-Identifier: MIT */
 #include "layer.h"

@@ -233,8 +233,8 @@ static bool found(const case_list *list, const nl_impl *mine) {
     return false;
 }
 
-/* The tensors in the order of rising gaps. With strides larger than its own a tensor would be read past its
- * end, which would end the test. */
+/* The tensors in the order of rising gaps. Strides that are larger than a tensor's own strides would lead past
+ * its end, which would end the test. */
 static const size_t by_gap[][4] =
     {[NL_FORWARD] = {X, RESIDUAL, Y, RESIDUAL_OUT}, [NL_BACKWARD] = {X, RESIDUAL, Y, DY}};
 

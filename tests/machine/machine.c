@@ -125,7 +125,7 @@ static const expected of_good[] = {
     {0},
 };
 
-/* A machine of which no file can be read. */
+/* A machine whose files cannot be read. */
 static const fake_file none[] = {{0}};
 static const expected of_none[] = {
     {"affinity", FINDING_UNKNOWN, "4 CPUs online"},

@@ -181,7 +181,7 @@ for f in near other; do machine $f unknown; done
 exits "caches alone tell" 0 near.csv other.csv --csv
 gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
 
-# Other facts of the machines that differ.
+# Tests other facts in which machines differ.
 machine a one "compiler: GNU 12" "commit: abc" "doctor: 1 bad" "doctor load: good 0.1" "smt: on"
 machine b one "compiler: GNU 14" "commit: abc" "doctor: 2 bad" "doctor load: good 0.2" "os: Z"
 run compare a.csv b.csv

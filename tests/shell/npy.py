@@ -3,7 +3,7 @@ import ast
 import math
 from struct import calcsize, error, pack, unpack
 
-# V2 is bfloat16, as ml_dtypes saves it.
+# V2 is bfloat16 in files that ml_dtypes saves.
 LETTERS = {"f2": "e", "f4": "f", "f8": "d", "V2": "H"}
 
 

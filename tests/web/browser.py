@@ -1,7 +1,7 @@
 """Opens the page of the figures in a real browser and uses each figure with the mouse, the keyboard and a finger's
 drag. A figure must show the digits that normlab prints. On wide and narrow pages, light and dark, there must be no
-message on the console, no request that leaves the folder, no page wider than the screen, and no fault that axe-core
-finds in a figure.
+message on the console, no request that leaves the folder, no page wider than the screen, and no fault found by axe-core
+in a figure.
 
     tests/web/browser.py build/site/html build/release/normlab ARRAYS [--shots FOLDER] [--axe axe.min.js] [--brief]
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests `normlab grade` with right, wrong, crashing and refused kernels and bad assignments, and its output files as
-# Gradescope and CI services read them. Usage: tests/workbench/grade.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests `normlab grade` with right, wrong, crashing and refused kernels and with bad assignments, and its output files
+# for Gradescope and CI services. Usage: tests/workbench/grade.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset NL_ISA NO_COLOR
 under_test=grade

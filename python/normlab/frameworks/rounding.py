@@ -103,7 +103,7 @@ def fused(a: Floats, b: Floats, c: Floats) -> Floats:
 
 
 def near(a: Floats) -> Iterator[Floats]:
-    """Yields a with every value moved by -REACH to REACH floats."""
+    """Yields copies of a: in each copy, every value is moved by the same number of floats, from -REACH to REACH."""
     for step in range(-REACH, REACH + 1):
         yield (a.view(np.int32) + np.int32(step)).view(np.float32)
 
