@@ -1,10 +1,11 @@
 #!/usr/bin/env python3
 """Draws your own chart from results of any bench, check or study, in the look of the other figures.
 
-A curve for each value of --by, at most seven; bars if x is no number. Several files, as of two machines, stand side
-by side, or with `--by file` in one panel; `--panels COLUMN` makes a panel of each of its values. Wrong, skipped and not measured rows are left out. A file whose only key is
-the case, as in docs/machines, has its parts too: op, pass, dtype, n, c, s, data. Exit code: 0 done, 2 the results
-cannot be drawn so.
+Draws a curve for each value of --by, at most seven, or bars if x is no number. Several files, such as those of two
+machines, stand side by side, or with `--by file` in one panel; `--panels COLUMN` makes a panel for each value of
+COLUMN. Rows that are wrong, skipped or not measured are left out. If the case is a file's only key, as in
+docs/machines, its parts are columns too: op, pass, dtype, n, c, s, data. Exit code: 0 done, 2 these results cannot be
+drawn in this way.
 
 examples:
   python plots/chart.py results/growth.csv --x c --y gbps --by n --filter op=rmsnorm --filter pass=forward \\
@@ -39,7 +40,7 @@ UNITS = {"ns": "time of a call, ns", "gbps": "GB/s", "limit_pct": "% of the rate
          "n": "rows", "s": "positions", "threads": "threads", "impl": "implementation", "op": "layer", "dtype": "storage type", "how": "way of executing"}
 LOOKS = [("#0072B2", "o", "-"), ("#D55E00", "s", "--"), ("#009E73", "^", "-."), ("#000000", "D", ":"), ("#CC79A7", "v", "-"),
          ("#E69F00", "P", "--"), ("#56B4E9", "X", "-.")]
-KEYS = "panel series op pass dtype data options n c s threads impl isa size pattern store name how case".split()  # what tells rows apart
+KEYS = "panel series op pass dtype data options n c s threads impl isa size pattern store name how case".split()  # columns that distinguish rows
 LEFT_OUT = "fail", "skip", "wrong", "error"
 
 
@@ -56,8 +57,8 @@ def options():
     for axis in "xy":
         parser.add_argument(f"--{axis}lim", nargs=2, type=float, metavar=("LOW", "HIGH"), help="the ends of the axis")
         parser.add_argument(f"--{axis}label", metavar="WORDS")
-    parser.add_argument("--title", default="", metavar="WORDS", help="the answer that you read from it")
-    parser.add_argument("--note", default="", metavar="WORDS", help="what one must know to read it")
+    parser.add_argument("--title", default="", metavar="WORDS", help="the answer that you read from the chart")
+    parser.add_argument("--note", default="", metavar="WORDS", help="what one must know to read the chart")
     parser.add_argument("--out", default="chart", metavar="NAME", help="NAME.png, NAME.svg and NAME.pdf (chart)")
     o = parser.parse_args()
     if o.panels and len(o.results) > 1:
@@ -141,7 +142,7 @@ def some(values):
 
 
 def place(row, x):
-    """The row's place on the x axis; rungs of two layers with one name share a place."""
+    """The row's place on the x axis; rungs of two layers share a place if they have the same name."""
     return rungs.name(row[x]) if x == "impl" else row[x]
 
 

@@ -1,4 +1,4 @@
-"""What slides and charts share: errors, reading, the note in the corner, saving.
+"""Code shared by slides and charts: errors, reading, the note in the corner, saving.
 
 Sizes are those of a slide, 13.3 x 7.5 inches; 9 points are the smallest letters.
 """
@@ -20,7 +20,7 @@ plt.rcParams.update({
     "axes.spines.top": False, "axes.spines.right": False, "axes.edgecolor": "#666666",
     "axes.grid": True, "axes.axisbelow": True, "grid.color": "#E4E4E4", "grid.linewidth": 0.6,
     "svg.hashsalt": "normlab",  # the same ids in every run
-    "svg.fonttype": "none", "pdf.fonttype": 42,  # text that an editor can edit, and find
+    "svg.fonttype": "none", "pdf.fonttype": 42,  # text that an editor can edit and search
 })
 
 RED, GREY = "#D55E00", "#666666"
@@ -97,7 +97,7 @@ def logarithmic(figure, axis):
 
 
 def name_scales(figure):
-    """Adds to the labels of axes that their scale is logarithmic; returns the words for those that have no label."""
+    """Adds to the labels of axes that their scale is logarithmic; returns the words for axes without a label."""
     missing = []
     for axis in "xy":
         found = logarithmic(figure, axis)

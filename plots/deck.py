@@ -3,9 +3,9 @@
     python plots/deck.py RESULTS [NAME...]
 
 writes RESULTS/slides/THEME/NAME.*, a deck for each theme (RESULTS/slides.pdf is the light one), all on one page
-(RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. With NAMEs, only these slides: decks and
-page stay as they are. A slide that lacks results is not drawn, and stderr has the reason; so has one whose layout has a
-fault. Exit code: 0 done, 2 nothing drawn.
+(RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. With NAMEs, draws only these slides:
+decks and page stay as they are. A slide that lacks results is not drawn; stderr names such slides, and every fault of a
+layout. Exit code: 0 done, 2 nothing drawn.
 """
 import importlib.util
 import sys
@@ -24,7 +24,7 @@ import layout
 import slide
 
 FOLDER = Path(__file__).resolve().parent / "slides"
-FIRST = "headline ladder roofline".split()  # the others follow by name
+FIRST = "headline ladder roofline".split()  # the other slides follow by name
 
 
 def names():
@@ -60,7 +60,7 @@ def draw(results, theme, chosen, whole):
             except slide.Missing as missing:
                 said.append(f"slide {name} is not drawn: {missing}")
                 continue
-            except files.FAULTS as error:  # the others go on
+            except files.FAULTS as error:  # the other slides are still drawn
                 said.append(f"slide {name} is not drawn: {files.says('what it reads', error)}")
                 continue
             faults += [f"slide {name}, {theme}: {fault}" for fault in layout.of_figure(page.figure, points=True)]

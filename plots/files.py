@@ -1,5 +1,5 @@
-"""Reads results, and the facts of the machine beside them. Bytes that are no UTF-8 become a replacement character: names
-and claims are a user's. Standard library only, because scripts/ use it too."""
+"""Reads results, and the facts of the machine beside them. Bytes that are no UTF-8 become a replacement character,
+because users write names and claims. Standard library only, because scripts/ use it too."""
 import csv
 import re
 import sys
@@ -44,12 +44,13 @@ def write(path, columns, lines):
 
 
 def facts(path):
-    """The machine's facts, from NAME.machine.txt beside NAME.csv, and from machine.txt what a folder's files share; {}: neither."""
+    """The machine's facts, from NAME.machine.txt beside NAME.csv and the folder's common machine.txt; {} without
+    both."""
     return facts_of(Path(path).with_name("machine.txt")) | facts_of(Path(path).with_suffix(".machine.txt"))
 
 
 def facts_of(path):
-    """The machine's facts, from their file; {}: no such file."""
+    """The machine's facts, from their file; {} if it is absent."""
     try:
         text = Path(path).read_text(encoding="utf-8", errors="replace")
     except OSError:
@@ -58,7 +59,7 @@ def facts_of(path):
 
 
 def sound(races):
-    """Is a pass's file, and what machine.txt says of the pass, as it was written? Without a checksum: yes."""
+    """Are a pass's file, and machine.txt's facts about the pass, unchanged? Without a checksum: yes."""
     known = facts_of(races.with_name("machine.txt"))
     own = "".join(known.get(key, "") + "\n" for key in ("kernels", "quick", "races", "date"))
     return known.get("crc") in (None, f"{zlib.crc32(races.read_bytes() + own.encode()):08x}")
@@ -98,12 +99,12 @@ def needed(path):
         sys.exit(says(path, error))
 
 
-# A machine's core in docs/ports.csv, or the one of which OSACA has the nearest model (chapter 12).
+# A machine's core in docs/ports.csv, or the core with the nearest OSACA model (chapter 12).
 NEAREST = {"xeon": "SPR", "zen3": "ZEN3", "zen4": "ZEN4"}
 
 
 def core(path, machines):
-    """The core of results, by the machines kept in a folder; None for another one."""
+    """The core of the machine that made results, by the machines kept in a folder; None for an unknown machine."""
     known = facts(path)
     return next((core for name, core in NEAREST.items() if (kept := facts(machines / f"{name}.csv"))
                  and all(kept.get(key) == known.get(key) for key in ("cpu", "family"))), None)

@@ -1,4 +1,4 @@
-"""What is wrong with a figure's layout: text on text, text off the page, letters too small for a slide."""
+"""Finds faults in a figure's layout: text on text, text off the page, letters too small for a slide."""
 import re
 import unicodedata
 from itertools import combinations
@@ -56,7 +56,7 @@ def faults(texts, page, smallest=SMALLEST):
 
 
 def on_points(figure, texts):
-    """Text on the markers of a curve."""
+    """Finds text on the markers of a curve."""
     marks = [point for axes in figure.axes for line in axes.lines if line.get_marker() not in ("None", "", None)
              for point in line.get_transform().transform(line.get_xydata())[::line.get_markevery() or 1]]
     return [f"text on a point: {words!r}" for words, _, box in texts
@@ -73,7 +73,7 @@ def strokes(axes):
 
 
 def on_lines(figure, texts):
-    """Text across a line, which then cannot be read, or breaks the line."""
+    """Finds text across a line: the text cannot be read, or breaks the line."""
     drawn = [stroke for axes in figure.axes for stroke in strokes(axes)]
     return [f"text on a line: {words!r}" for words, _, box in texts
             if any((seen := Bbox.intersection(box.padded(-2 * SLACK), room)) and path.intersects_bbox(seen, filled=False)
@@ -110,7 +110,7 @@ def value(words):
 
 
 def of_axes(axes):
-    """Ticks that show the same number, and an axis that runs backwards without a word about it."""
+    """Finds ticks that show the same number, and an axis that runs backwards without an arrow in its label."""
     for axis in "xy":
         words = ticks(axes, axis)
         values = [value(word) for word in words]
@@ -122,7 +122,7 @@ def of_axes(axes):
 
 
 def of_figure(figure, points=False):
-    """points: a slide has room for text beside its points."""
+    """The faults of a figure; points: also text on points, since a slide has room beside its points."""
     texts = shown(figure)
     said = " ".join(words for words, *_ in texts)
     found = faults(texts, figure.bbox) + on_lines(figure, texts) + (on_points(figure, texts) if points else [])

@@ -1,4 +1,5 @@
-"""What people call the modes of harness/timing/modes.c, and a saving, in figures and prose alike. Standard library only."""
+"""The names of the modes of harness/timing/modes.c, and the words for a saving, in figures and prose. Standard library
+only."""
 import re
 from math import inf, isfinite, nan
 from pathlib import Path
@@ -38,7 +39,7 @@ FUSED = [("simd", SMALL), ("simd", CACHE), ("streaming", MEMORY)]
 
 
 def savings(rows):
-    """(mode, case) -> the row of `normlab claims` with the time that RMSNorm by itself saves there."""
+    """(mode, case) -> the row of `normlab claims` with the time that RMSNorm alone saves in that setting."""
     return {(row["how"], row["case"]): row for row in rows if row["quantity"] == "saving"
             and float(row.get("share") or 1) == 1 and row["value"] and row["rounds"] != "0"}
 

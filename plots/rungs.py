@@ -51,13 +51,13 @@ def is_optimized(impl):
 
 
 def line(impl):
-    """Its name in the list, or else its own."""
+    """The rung's name in the list; its own name if it is not in the list."""
     alike = f"optimized/{short(impl)}" if is_optimized(impl) else short(impl)
     return next((name for name in (impl, alike) if name in ORDER), impl)
 
 
 def name(impl):
-    """Its name in figures: short, with "SIMD" where a rung in plain C has the same name."""
+    """The rung's name in figures: short, with "SIMD" if a rung in plain C has the same name."""
     return "SIMD " * (is_optimized(impl) and short(impl) in ORDER) + short(impl)
 
 

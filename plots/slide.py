@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from matplotlib.transforms import Bbox
 
 WIDE, TALL = common.WIDE, 7.5
-# In each theme lightness alone distinguishes the colours, and so do eyes without red or green cones: tests/slides.
+# In each theme lightness alone distinguishes the colours, also for eyes without red or green cones: tests/slides.
 NAMES = "ink indigo wine blue red rose amber".split()
 THEMES = {
     "light": ("#FFFFFF", "#1A1A1A", "#595959", "#DDDDDD",
@@ -46,7 +46,7 @@ class Page:
         self.figure = plt.figure(figsize=(WIDE, TALL), facecolor=self.back)
         self.series = {}  # axes -> [(name, artist, x, y, look)]
         self.facts = files.facts(self.path(source))
-        self.machines = {}  # name -> facts, of a slide that shows several
+        self.machines = {}  # name -> facts, if the slide shows several machines
         self.quick = self.facts.get("quick") == "yes"
 
     def path(self, name):
@@ -60,7 +60,7 @@ class Page:
         return rows
 
     def rows(self, **wanted):
-        """The rows with these values in their columns, on the widest instruction set; timed ones without the impossible."""
+        """The rows with these values in their columns, on the widest instruction set, without impossible times."""
         found = [row for row in common.on_widest(self.read()) if row["verdict"] in ("ok", "demo") and not row["flag"]
                  and not row["options"].strip() and all(row[key] == value for key, value in wanted.items())]
         if not found:
@@ -103,7 +103,7 @@ class Page:
         for side in axes.spines:
             axes.spines[side].set(visible=side == "bottom", color=self.muted)
         axes.set_xlabel(xlabel, fontsize=TEXT, color=self.ink, labelpad=6)
-        # Above the axis, where it reads without turning one's head.
+        # The label stands above the axis: one reads it without turning the head.
         axes.above = axes.text(0, 1 + 0.16 / (axes.get_position().height * TALL), ylabel, transform=axes.transAxes, fontsize=TEXT,
                   color=self.muted, va="bottom")
         self.series[axes] = []
@@ -149,8 +149,8 @@ class Page:
                       ha="left" if end else "right")
 
     def bars(self, axes, rows, beyond=None, base=0):
-        """Horizontal bars from the top: (name, value, low, high, words behind the bar, colour). The words stand beyond a
-        line that they would break, in a column that the axes have room for."""
+        """Horizontal bars from the top: (name, value, low, high, words behind the bar, colour). Words that would break
+        a line stand beyond it, in a column for which the axes have room."""
         for i, (name, value, low, high, words, colour) in enumerate(rows):
             axes.barh(i, value - base, left=base, height=0.62, color=self.colours[colour], zorder=2)
             if low is not None:
@@ -196,7 +196,7 @@ class Page:
         self.put(0.3, 0.72, words, NOTE, self.muted, WIDE - 0.6, most=2, va="center")
 
     def put(self, x, y, words, size, colour, width, most=1, **more):
-        """Text in a width, in inches, of as many lines as are allowed; or else in smaller letters."""
+        """Text within a width in inches and the allowed number of lines; if it does not fit, in smaller letters."""
         while len(lines := self.wrapped(words, size, width, more.get("weight", "normal"))) > most and size > 12:
             size -= 1
         while width > 2 and len(even := self.wrapped(words, size, 0.95 * width, more.get("weight", "normal"))) == len(lines) > 1:
@@ -222,7 +222,8 @@ class Page:
         return width
 
     def measured_on(self, most):
-        """The machines, each processor in at most `most` letters; if that is below eight, several machines are named."""
+        """The machines, each processor in at most `most` letters; below eight letters, several machines have only their
+        names."""
         machines = self.machines or {"": self.facts}
         if most < 8 and len(machines) > 1:
             dates = sorted({known.get("date", "")[:10] for known in machines.values()})

@@ -139,7 +139,7 @@ class Library {
         if (!this.c.web_open()) throw new Error(this.text);
     }
 
-    /* The implementations that take the open case. */
+    /* The implementations that accept the open case. */
     implementations() {
         const names = [];
         for (let i = 0, takes; (takes = this.c.web_accepts(i)) >= 0; i++) if (takes) names.push(this.text);

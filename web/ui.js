@@ -101,7 +101,7 @@ class Figure {
         for (const s of this.surfaces) s.end();
     }
 
-    /* A range input. log: min, max and step are logarithms; show(v): the value as text. */
+    /* Adds a range input. log: min, max and step are logarithms; show(v): the value as text. */
     slider(key, label, {min, max, step = 1, log = false, show = v => digits(v)}) {
         const range = element("input", {type: "range", min: String(min), max: String(max), step: String(step)});
         const shown = element("output");
@@ -121,7 +121,7 @@ class Figure {
         });
     }
 
-    /* A group of radio buttons. options: pairs [value, text], or a function of the settings. */
+    /* Adds a group of radio buttons. options: pairs [value, text], or a function of the settings. */
     choice(key, label, options) {
         const list = typeof options === "function" ? options : () => options;
         const box = this.controls.appendChild(element("fieldset", {class: "nf-choice"}, element("legend", {}, label)));
@@ -224,8 +224,8 @@ class Surface {
         return this.add("polyline", {points: points.map(p => p.map(v => v.toFixed(1)).join()).join(" "), class: kind});
     }
 
-    /* A point that the pointer or the arrow keys move. at(s): its x and y in pixels, and its value as text, or
-     * false: it is hidden. move(dx, dy): called with the movement in pixels. */
+    /* Adds a point that the pointer or the arrow keys move. at(s): its x and y in pixels, and its value as text; false
+     * hides it. move(dx, dy): called with the movement in pixels. */
     handle(label, kind, at, move) {
         const dot = this.svg.appendChild(shape("g", {tabindex: "0", role: "slider", "aria-label": label,
                                                      class: `nf-handle ${kind}`},

@@ -12,16 +12,17 @@
 #endif
 
 /* Buffers for the arguments and results of the functions below: "the numbers" and "the text". */
-WEB_API(web_numbers) double *web_numbers(size_t count); /* `count` or more; NULL: no memory */
+WEB_API(web_numbers) double *web_numbers(size_t count); /* at least `count`, or NULL */
 WEB_API(web_text) char *web_text(void);                 /* of WEB_TEXT bytes */
 
 enum { WEB_TEXT = 1 << 16 };
 
-/* Opens the case that the text spells, and makes its data. 0: failed, the text says why. */
+/* Opens the case that the text spells, and makes its data. Returns 0 on failure, and the reason as
+ * the text. */
 WEB_API(web_open) int web_open(void);
 
 /* Is implementation number i compiled for plain C, and does it take the case? The text becomes its
- * name. -1: there is no such number. */
+ * name. Returns -1 if there is no number i. */
 WEB_API(web_accepts) int web_accepts(int i);
 
 /* web_get() copies an argument (an nl_arg) into the numbers: from the data, or after web_call() from
@@ -31,8 +32,8 @@ WEB_API(web_get) int web_get(int arg);
 WEB_API(web_put) int web_put(int arg);
 
 /* Calls the implementation that the text names and checks its outputs. Returns an outcome (verify.h);
- * the first numbers become the largest error of y or dx, in units, and its bound. -1: it was not
- * called, the text says why. */
+ * the first numbers become the largest error of y or dx, in units, and its bound. Returns -1 if it
+ * was not called, and the reason as the text. */
 WEB_API(web_call) int web_call(void);
 
 /* Copies the reference's values into the numbers, as doubles. Returns the count. */
@@ -46,9 +47,9 @@ WEB_API(web_hash) void web_hash(void);
 WEB_API(web_round) float web_round(int dtype, float v);
 WEB_API(web_normal) double web_normal(int stream, int i);
 
-/* Runs a stack of layers (models/network.h); norm -1: without a norm. The numbers become the rms of the
- * activations and of their gradients, layers + 1 each, and of the weights' gradients, layers. 0: out
- * of memory. */
+/* Runs a stack of layers (models/network.h), with norm -1 without a norm. The numbers become the rms of
+ * the activations and of their gradients (layers + 1 numbers each) and of the weights' gradients
+ * (layers numbers). Returns 0 if out of memory. */
 WEB_API(web_network)
 int web_network(int wiring, int norm, double stretch, int layers, int width, int rows);
 

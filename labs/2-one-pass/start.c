@@ -23,7 +23,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 /* TODO: .method is a promise about the errors, which normlab checks: NL_ONE_PASS for E[x^2] -
-   mean^2, NL_SHIFTED for this formula around a K near the mean, NL_WELFORD for a running update. */
+ * mean^2, NL_SHIFTED for this formula around a K near the mean, NL_WELFORD for a running update. */
 NL_IMPL(.about = "TODO: a description in one line", .ops = NL_BIT(NL_LAYERNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_ONE_PASS, .lanes = 1,
         .forward = forward);

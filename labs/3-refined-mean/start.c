@@ -38,7 +38,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
 }
 
 /* TODO, step 1: .method is a promise. normlab judges errors by the method's bound. The assignment
-   requires NL_REFINED, whose bound does not grow with mean/sigma. */
+ * requires NL_REFINED, whose bound does not grow with mean/sigma. */
 NL_IMPL(.about = "TODO: a description in one line", .ops = NL_BIT(NL_LAYERNORM),
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_ALL_DTYPES, .method = NL_TWO_PASS, .lanes = 1,
         .forward = forward);

@@ -4,7 +4,7 @@ import speed
 from modes import WORDS
 
 SOURCE = "ln_vs_rms"
-MOST = 60  # per cent; a mode that saves nothing may take many times as long
+MOST = 60  # per cent; slower settings, which may take many times as long, are cut
 
 
 def draw(page):

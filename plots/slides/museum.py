@@ -2,7 +2,7 @@
 import slide
 
 SOURCE = "museum"
-FAR = 1000  # units: of a float's seven digits four are left
+FAR = 1000  # units: four of a float's seven digits are left
 RUNGS = {"layernorm/one_pass": "one pass", "layernorm/naive": "naive", "layernorm/welford": "Welford",
          "layernorm/refined": "refined", "optimized/rows_pipelined": "certified SIMD"}
 

@@ -8,8 +8,8 @@ import rungs
 import slide
 
 SOURCE = "ladder"
-FLOPS = {"layernorm": 8, "rmsnorm": 4}  # an element: sums 1 + 3, output 4; sum of squares 2, output 2
-PATTERN = "copy"  # what a norm does, in the faster kind of store
+FLOPS = {"layernorm": 8, "rmsnorm": 4}  # for each element: sums 1 + 3, output 4; sum of squares 2, output 2
+PATTERN = "copy"  # a norm copies, with the faster kind of store
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
@@ -30,7 +30,7 @@ def roofs(page):
 
 
 def peak(page):
-    """Gflop/s of fused multiply-adds, of the study `peak`; None without one."""
+    """Gflop/s of fused multiply-adds, from the study `peak`; None without its results."""
     try:
         return max(float(row["y"]) for row in page.read("peak") if row["panel"] == "one thread")
     except (slide.Missing, ValueError):
@@ -77,7 +77,7 @@ def draw(page):
     ceiling = top or lines[0][1] * high
     least = min(FLOPS[row["op"]] * int(row["n"]) * int(row["c"]) / float(row["ns"]) for row in marks)
     bottom = min(low * lines[-1][1] / 2, least / 4)
-    slide.log_y(axes, bottom, ceiling * 1.9, lambda y: f"{y:g}" if y > 1.5 * bottom else "")  # none beside those of x
+    slide.log_y(axes, bottom, ceiling * 1.9, lambda y: f"{y:g}" if y > 1.5 * bottom else "")  # no label near those of x
     for name, rate in lines:
         ends = [low, min(high, ceiling / rate)]
         drawn, = axes.plot(ends, [end * rate for end in ends], color=page.muted, linewidth=2.5, zorder=1)

@@ -18,7 +18,7 @@
         : `layernorm/forward/${s.type}/1x${s.c}/offset:${s.mean}/no-affine`;
     const spacing = (v, kept) => 2 ** (Math.floor(Math.log2(Math.abs(v))) - kept + 1);
 
-    /* The sums of layernorm/one_pass.c, rounded as its floats. The test compares its rstd with C's. */
+    /* The sums of layernorm/one_pass.c, rounded to float. The test compares their rstd with C's. */
     function moments(x) {
         let sum = 0, squares = 0;
         for (const v of x) {
@@ -39,7 +39,7 @@
         const r = {name, ...L.call(name)};
         for (const key of ["x", "y", "mean", "rstd"]) r[key] = L.get(key);
         for (const key of ["xhat", "variance"]) r[`due_${key}`] = L.want(key);
-        const first = r.x[0]; /* of differences, so that doubles keep the variance's digits */
+        const first = r.x[0]; /* summing differences keeps the variance's digits in doubles */
         r.due_mean = first + r.x.reduce((sum, v) => sum + (v - first), 0) / r.x.length;
         r.moments = moments(r.x);
         return r;

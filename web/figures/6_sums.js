@@ -53,7 +53,7 @@
             return v.x;
         };
         place(root);
-        const mark = (v, inner) => { /* inner: its line to the next sum of a chain goes right */
+        const mark = (v, inner) => { /* inner: an inner sum of a chain, whose line to the next sum goes right */
             const chain = v.parts && !v.parts[1].parts;
             if (v.parts) v.parts.forEach((p, k) => mark(p, chain && k === 0));
             d.add("circle", {cx: v.x, cy: v.y, r: v.parts ? 5 : 3, class: v.parts ? v.lost ? "bad" : "good" : "leaf"});

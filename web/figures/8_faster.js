@@ -12,8 +12,8 @@
         return list[at];
     }
 
-    /* Simulates a measurement: the log ratios of the rounds of each pass. Each round strays by `round`, all of a pass
-     * together by `pass`. */
+    /* Simulates a measurement: the log ratios of the rounds of each pass. `round` is the noise of each round, `pass`
+     * the shift of all rounds of a pass. */
     function measure(L, s, day, truth) {
         const passes = [], which = truth ? 0 : 1;
         for (let p = 0; p < s.passes; p++) {
