@@ -274,7 +274,8 @@ def typed(page):
     """The times, rates and shares in a page's prose that no script wrote; code and output do not count."""
     text = re.sub(r"<!-- (\w+):begin -->.*?<!-- \1:end -->", "", page.read_text(), flags=re.S)
     text = re.sub(r"```.*?```", "", text, flags=re.S)
-    return {found[0] for line in text.split("\n") if not line.startswith("    ") for found in NUMBER.finditer(line)}
+    prose = " ".join(line.strip(" >") for line in text.split("\n") if not line.startswith("    "))
+    return {found[0] for found in NUMBER.finditer(prose)}
 
 
 def numbers():

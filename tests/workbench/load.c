@@ -196,7 +196,7 @@ Test(load, a_page_without_the_project_has_no_links) {
     FILE *out = open_memstream(&text, &size);
     lab_write_page(lab_find("1"), "/no/such/folder", out);
     fclose(out);
-    cr_expect(strstr(text, "in docs/forward.md (docs/forward.md) *The formulas*"), "%s", text);
+    cr_expect(strstr(text, "*The formulas* of docs/forward.md (docs/forward.md)"), "%s", text);
     cr_expect(
         strstr(text, "\nHow does the error grow with the length of the row? (docs/pictures/"));
     cr_expect(!strstr(text, "](..") && !strstr(text, "](/"));
