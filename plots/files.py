@@ -44,8 +44,7 @@ def write(path, columns, lines):
 
 
 def facts(path):
-    """The machine's facts, from NAME.machine.txt beside NAME.csv and the folder's common machine.txt; {} without
-    both."""
+    """The machine's facts, from NAME.machine.txt beside NAME.csv and the folder's machine.txt, or {}."""
     return facts_of(Path(path).with_name("machine.txt")) | facts_of(Path(path).with_suffix(".machine.txt"))
 
 

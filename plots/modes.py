@@ -1,5 +1,4 @@
-"""The names of the modes of harness/timing/modes.c, and the words for a saving, in figures and prose. Standard library
-only."""
+"""The names of harness/timing/modes.c's modes and the words for a saving. Standard library only."""
 import re
 from math import inf, isfinite, nan
 from pathlib import Path

@@ -222,8 +222,7 @@ class Page:
         return width
 
     def measured_on(self, most):
-        """The machines, each processor in at most `most` letters; below eight letters, several machines have only their
-        names."""
+        """The machines, each processor in at most `most` letters; below eight, several machines have only names."""
         machines = self.machines or {"": self.facts}
         if most < 8 and len(machines) > 1:
             dates = sorted({known.get("date", "")[:10] for known in machines.values()})

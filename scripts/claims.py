@@ -226,9 +226,8 @@ OWN = ["commit", "kernels", "date", "races", "quick", "crc"]  # facts of a pass
 
 
 def add(home, evidence, program):
-    """Keeps a machine's new passes beside its earlier passes on the same kernels. Writes what the pages show of all
-    passes: each claim's answer with its setting, and each race's saving. `normlab claims --evidence` has the other
-    settings."""
+    """Keeps a machine's new passes beside its earlier passes on the same kernels. Writes each claim's answer with
+    its setting, and each race's saving, from all of them. `normlab claims --evidence` has other settings."""
     found = [(path, files.facts_of(path)) for path in sorted(evidence.glob("*/machine.txt"))]
     found = [(path, known) for path, known in found if known.get("quick") == "no"]
     latest = max((known for _, known in found), key=lambda known: known.get("date", ""), default={})

@@ -178,8 +178,7 @@ class Page:
                          "table": moved and self.html(table, "The largest changes")}
 
     def tuning(self):
-        """The values that normlab tune found. For a value that differs from its default, the ratio of the default's
-        time to its own time is added."""
+        """The values that normlab tune found. Changed values have the default's time over their own."""
         path = self.results / "tuning.log"
         if not path.exists():
             return None
