@@ -4,11 +4,11 @@
     scripts/regret.py [--shapes 100] [--seed N] [--threads N] [--seconds 0.05] [--program build/release/normlab] [--peers]
 
 The shapes: rows of 16 to 16384, 2^10 to 2^24 elements in all, every layer, pass and type, with and without a residual,
-rows with gaps between them, pictures (BatchNorm), and stores that the caller chooses. Regret is the choice's time
-divided by the fastest rung's, in the same rounds. If the caller chooses the stores, only rungs with these stores
-compete. Prints the worst shapes, and the mean, the 99th percentile and the largest regret; the rows go to
-results/regret-drawn.csv. With --peers and build/peers/normlab other libraries take part (docs/peers.md), and the
-script also prints the shapes on which another library is faster. Standard library only."""
+gamma, beta and a cast before the weight, rows with gaps between them, pictures (BatchNorm), and stores that the caller
+chooses. Regret is the choice's time divided by the fastest rung's, in the same rounds. If the caller chooses the
+stores, only rungs with these stores compete. Prints the worst shapes, and the mean, the 99th percentile and the largest
+regret; the rows go to results/regret-drawn.csv. With --peers and build/peers/normlab other libraries take part
+(docs/peers.md), and the script also prints the shapes on which another library is faster. Standard library only."""
 import math
 import random
 import subprocess
@@ -41,6 +41,9 @@ def drawn(random):
         options.append("residual")
     if not batch and random.random() < 0.2:
         options.append(f"gap={random.choice([16, 64, c])}")
+    if direction == "forward" and not batch:
+        options += random.choice([[], [], ["cast-before-weight"]])
+        options += random.choice([[], [], [], ["no-affine"], ["no-beta"] if op == "layernorm" else []])
     options += random.choice([[], [], ["stores=cached"], ["stores=streaming"]])
     return f"{op}/{direction}/{dtype}/{n}x{c}" + (f"x{s}" if s > 1 else "") + "/" + "/".join(options)
 
