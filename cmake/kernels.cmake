@@ -9,9 +9,9 @@ function(nl_add_isa_library library isa)
     target_link_libraries(${library} PRIVATE normlab_flags)
 endfunction()
 
-# A kernel file needs no registration: it becomes one line of the table for each ISA. A
-# generated source defines its name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive) and
-# includes it, so that a new file recompiles no other.
+# A kernel file needs no registration: it becomes one line of the table for each ISA. A generated
+# source defines the kernel's name (NL_NAME "layernorm/naive", NL_STEM layernorm_naive) and includes
+# the file, so that a new file recompiles no other file.
 #     nl_add_kernels(ISA avx2 FOLDERS optimized)
 function(nl_add_kernels)
     cmake_parse_arguments(ARG "" "ISA" "FOLDERS;FLAGS" ${ARGN})

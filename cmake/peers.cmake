@@ -116,7 +116,7 @@ if(NORMLAB_PEERS)
     endif()
     nl_add_peer(libxsmm "LIBXSMM in ${LIBXSMM_LIBRARY}" "${why}")
 
-    # An installed ggml, or its source folder with a build in `build`; llama.cpp's build has it in bin.
+    # An installed ggml, or its source folder with a build in `build`; llama.cpp's build has ggml in bin.
     find_path(GGML_INCLUDE_DIR ggml-cpu.h PATH_SUFFIXES include ggml/include)
     find_library(GGML_BASE_LIBRARY ggml-base PATH_SUFFIXES build/src build/bin)
     find_library(GGML_CPU_LIBRARY ggml-cpu PATH_SUFFIXES build/src build/bin)

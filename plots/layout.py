@@ -15,7 +15,7 @@ SLACK = 1.5  # pixels: the box of a word is higher than its letters
 
 
 def shown(figure):
-    """(words, points, box in pixels) of every text that drawing the figure draws."""
+    """(words, points, box in pixels) of every text that the figure draws."""
     texts, draw = {}, Text.draw
 
     def note(text, renderer, *rest, **more):
@@ -90,7 +90,7 @@ def clipped(axes):
 
 
 def ticks(axes, axis):
-    """The words at the ticks that are seen, from left to right or from below."""
+    """The texts of visible ticks, from left to right or from below."""
     low, high = sorted(axes.transAxes.transform([(0, 0), (1, 1)])[:, int(axis == "y")])
     found = [(getattr(box := tick.get_window_extent(), f"{axis}0") + getattr(box, f"{axis}1"), tick.get_text())
              for tick in getattr(axes, f"get_{axis}ticklabels")(which="both") if tick.get_visible() and tick.get_text().strip()]

@@ -93,7 +93,7 @@ class Page:
         return drawn
 
     def axes(self, left=1.15, right=2.6, xlabel="", ylabel="", bottom=1.85, top=2.15):
-        """One panel; the margins are in inches, and names stand in the right one."""
+        """One panel; the margins are in inches, and the right margin has the names of curves."""
         box = left / WIDE, bottom / TALL, 1 - (left + right) / WIDE, 1 - (bottom + top) / TALL
         axes = self.figure.add_axes(box, facecolor=self.back)
         axes.grid(False)
@@ -122,7 +122,7 @@ class Page:
         return drawn
 
     def names(self, axes, end=-1):
-        """The names of the curves at their right ends, or with end 0 at their left ones, pushed apart."""
+        """Writes the names of the curves at their right ends, or if end is 0 at their left ends, pushed apart."""
         height = axes.get_position().height * TALL * 72
         scale, step = axes.transAxes.inverted(), TEXT * 1.3 / height
         low, high = sorted(axes.get_ylim())

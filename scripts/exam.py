@@ -25,7 +25,7 @@ PROGRAM = markers.PROGRAM
 
 
 def layer(name, x, eps=0.0, **arrays):
-    """The reference's results as lists: y or, with dy, dx and dgamma."""
+    """The reference's results as lists: y; if dy is given, dx and dgamma instead."""
     with tempfile.TemporaryDirectory() as folder:
         outputs = {"dx": "out", "dgamma": "dgamma-out"} if "dy" in arrays else {"y": "out"}
         words = [PROGRAM, "run", name, "--impl", "reference", "--eps", repr(eps)]

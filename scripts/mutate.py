@@ -327,7 +327,7 @@ def main():
             begin = time.monotonic()
             try:
                 row = place.try_mutant(queue.pop(0), options.seed)
-            except RuntimeError as error:  # not recorded, so that the next run tries it again
+            except RuntimeError as error:  # the mutant is not recorded, so that the next run tries it again
                 print(error, flush=True)
                 continue
             mine.append(row)

@@ -31,7 +31,7 @@ def versions(path):
 
 
 def size_class(path):
-    """The function that classes a row by the first cache that holds the bytes it must move."""
+    """A function that classifies a row by the first cache that holds the bytes it must move."""
     return lambda row: next((f"fits {level}" for level, size in files.caches(path) if float(row["bytes"]) <= size), "from memory")
 
 

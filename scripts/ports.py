@@ -137,8 +137,8 @@ def loops(ran, code):
 
 
 def busiest(uops):
-    """The cycles of operations [(cycles, ports)] if each takes the best of its ports: the largest, over all sets of ports, of
-    the cycles of those that can use no other port, divided by the size of the set."""
+    """The cycles of operations [(cycles, ports)] if each takes the best of its ports: the maximum, over all sets of
+    ports, of the cycles of operations that need this set, divided by the set's size."""
     kinds = {frozenset(ports) for _, ports in uops}
     unions = {frozenset().union(*some) for size in range(1, len(kinds) + 1) for some in itertools.combinations(kinds, size)} \
         if len(kinds) <= 12 else kinds

@@ -244,7 +244,7 @@ def dead_links(page):
 
 
 def empty_cells(page):
-    """The lines of a page's tables in which a cell is empty, apart from a head without a word."""
+    """The lines of a page's tables in which a cell is empty, except header cells."""
     lines = prose(page).split("\n")
     for line, after in zip(lines, [*lines[1:], ""]):
         if line.startswith("|") and not after.startswith("|-") and re.search(r"\|\s*\|", line):

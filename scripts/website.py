@@ -46,7 +46,7 @@ def mathml(text, display="inline"):
     result = convert(text.strip().replace("{aligned}", "{align*}"), display=display)
     if unknown := re.search(r"\\[A-Za-z]+", result):
         sys.exit(f"website.py: {unknown[0]} cannot be shown, in the formula {text.strip()}")
-    upright = r'(?:<mi mathvariant="normal">\w</mi>){2,}'  # a word, not a product of letters
+    upright = r'(?:<mi mathvariant="normal">\w</mi>){2,}'  # consecutive letters form a word, not a product
     result = re.sub(upright, lambda word: f"<mi>{re.sub('<.*?>', '', word[0])}</mi>", result)
     tree = ElementTree.fromstring(result.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', ""))
     for node in tree.iter():

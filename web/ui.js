@@ -1,4 +1,4 @@
-/* Shared by the figures: settings, controls and drawings. A figure fills an element
+/* Code shared by the figures: settings, controls and drawings. A figure fills an element
  * <div data-figure="NAME">; its settings are also in the address, as #NAME?mean=80000&c=4.
  * SPDX-License-Identifier: MIT */
 

@@ -10,7 +10,7 @@ NL_INLINE void rmsnorm(nl_view v) {
     for (size_t r = 0; r < v.n; r++) { /* v.n rows of v.c elements */
         nl_view row = nl_row(v, r);
         (void)row;
-        /* TODO: for each i < v.c, y_i; then rstd for the backward pass. v.eps is eps.
+        /* TODO: for each i < v.c, store y_i; then save rstd for the backward pass. v.eps is eps.
          *     nl_x(row, i)              x_i as a float, with its residual
          *     nl_put_y(row, i, xhat)    multiplies xhat by gamma_i and stores y_i
          *     nl_keep(row, 0, rstd)     saves rstd; the 0 is the mean, which RMSNorm lacks */

@@ -10,8 +10,8 @@ NL_INLINE void layernorm(nl_backward_view v) {
     for (size_t r = 0; r < v.n; r++) {
         nl_backward_view row = nl_backward_row(v, r);
         (void)row;
-        /* TODO: with g_i = gamma_i * dy_i and xhat_i = (x_i - mean) * rstd, for each i < v.c,
-         * dx_i; and what this row adds to dgamma_i and dbeta_i.
+        /* TODO: for each i < v.c, compute dx_i, and add this row's part to dgamma_i and dbeta_i,
+         * with g_i = gamma_i * dy_i and xhat_i = (x_i - mean) * rstd.
          *     nl_load(v.t, row.x, i)      x_i; nl_load(v.t, row.dy, i) is dy_i
          *     nl_g(row, i)                g_i
          *     *row.mean, *row.rstd        as forward has saved them

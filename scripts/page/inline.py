@@ -56,7 +56,7 @@ def cell(text, head, right, page, here, stacked=False):
 
 def table(text, caption, page, here, stacked=False):
     """A Markdown table as HTML, in its own scrolling box. A first column without a heading names groups of
-    rows. stacked: on a phone a row is a list of its cells instead."""
+    rows. stacked: on a phone each row becomes a list of its cells."""
     lines = [[part.strip() for part in re.split(r"(?<!\\)\|", line)[1:-1]] for line in text.split("\n")]
     heads, marks, *rows = lines
     grouped = not heads[0]

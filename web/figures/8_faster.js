@@ -4,7 +4,7 @@
     const MARGIN = 0.02, DAYS = 60;
     const percent = v => Number.isFinite(v) ? `${digits(100 * (1 - Math.exp(v)), 2)} %` : "?";
 
-    /* Cached normal noise, of two streams. */
+    /* Normal noise from two streams, cached. */
     const drawn = [[], []];
     function noise(L, which, i) {
         const list = drawn[which], at = i % 300000;
