@@ -1,6 +1,6 @@
 """Code shared by slides and charts: errors, reading, the note in the corner, saving.
 
-Sizes are those of a slide, 13.3 x 7.5 inches; 9 points are the smallest letters.
+Sizes are for a slide of 13.3 x 7.5 inches; 9 points are the smallest letters.
 """
 import sys
 

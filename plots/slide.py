@@ -1,6 +1,6 @@
 """The look of a slide: one message, read from the last row. plots/slides/ holds one file a slide; deck.py draws them.
 
-A slide is 13.33 x 7.5 inches: 16 points are the smallest letters of the message, 11 those of the foot.
+A slide is 13.33 x 7.5 inches: the smallest letters have 16 points in the message, and 11 in the foot.
 """
 from math import log2
 from pathlib import Path
@@ -200,7 +200,7 @@ class Page:
         while len(lines := self.wrapped(words, size, width, more.get("weight", "normal"))) > most and size > 12:
             size -= 1
         while width > 2 and len(even := self.wrapped(words, size, 0.95 * width, more.get("weight", "normal"))) == len(lines) > 1:
-            lines, width = even, 0.95 * width  # no word alone in the last line
+            lines, width = even, 0.95 * width  # the last line has at least two words
         self.figure.text(x / WIDE, y / TALL, "\n".join(lines), fontsize=size, color=colour, linespacing=1.15, **more)
         return len(lines) * size * 1.3 / 72
 

@@ -10,7 +10,7 @@ about RMSNorm and LayerNorm in both and in the README.
     scripts/claims.py --paper [results/rmsnorm2019.csv]
         writes the paper's tables
     scripts/claims.py
-        writes the pages from what is in docs/machines/
+        writes the pages from docs/machines/
     scripts/claims.py --check
         writes nothing; exit code 1 if a page is out of date, lacks a claim or has a removed one, answers do not
         follow from the passes, a sentence that docs/relations.csv names does not hold, or a page has a time, rate or
@@ -143,7 +143,7 @@ def claims_table():
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
         for rows in own.values():
-            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else the sentence has it
+            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else the sentence has the interval
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "")
         lines.append([cell.replace("|", "\\|") for cell in cells])
@@ -163,7 +163,7 @@ CHAPTER = [  # the chapter's name of the setting, and the race
 
 
 def chapter_table():
-    """RMSNorm's time in each setting, and the place of x and y on each machine."""
+    """A table of RMSNorm's time in each setting, with the cache or memory of x and y on each machine."""
     found = {name: savings(rows) for name, rows in machines().items()}
     lines = []
     for words, how, case in CHAPTER:

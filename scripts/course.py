@@ -33,7 +33,7 @@ import readme
 from markers import ROOT
 
 COURSE = ROOT / "docs" / "course"
-# The lab, a folder's number in labs/, that each chapter leads to.
+# The lab to which each chapter leads, as a folder's number in labs/.
 LABS = {0: 0, 4: 1, 5: 1, 6: 9, 7: 4, 8: 4, 9: 2, 10: 3, 11: 5, 12: 6, 13: 6, 14: 7, 15: 8, 17: 1, 18: 8, 19: 10}
 BLOCK = r' -->\n(?:\n?```\w*\n.*?^```\n)?'
 CODE = re.compile(r'^<!-- code: (\S+) (?:(\w+)|"((?:\\"|[^"])+)" "((?:\\"|[^"])+)")' + BLOCK, re.M | re.S)

@@ -491,7 +491,7 @@ def chapter_19(c):
         c.line(x + 65, 112, 360 + 40 * (i - 1.5), 160, "ink", 2, arrow=True)
     c.box(230, 162, 260, 34)
     c.text(360, 184, "merged in a fixed order", "middle")
-    c.text(40, 226, "The group of BatchNorm is cut by the batch, that of a row norm only where rows are.", colour="soft", size=14)
+    c.text(40, 226, "Splitting the batch over ranks cuts BatchNorm's groups, but no row norm's group.", colour="soft", size=14)
 
 
 def pictures():

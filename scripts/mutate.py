@@ -102,7 +102,7 @@ class Workplace:
         return (self.home / name).read_bytes() if done.returncode == 0 else None
 
     def is_original(self, unit, code, certain):
-        """Is the object code that of the unchanged source? A missing original is compiled only if `certain`."""
+        """Is the object code equal to the unchanged source's? A missing original is compiled only if `certain`."""
         kept = WORK / "original" / unit.replace("/", "_")
         old = not kept.exists() or kept.stat().st_mtime < (BUILD / unit).stat().st_mtime
         if old and certain:

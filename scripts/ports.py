@@ -49,7 +49,7 @@ N, C, EVERY = 16, 1024, 16  # rows, elements, and the number of elements for whi
 
 
 def wanted(program):
-    """(case, rung, instruction set): row norms in f32, on one thread, whose data fit a core's own caches."""
+    """(case, rung, instruction set) of row norms in f32 on one thread, with data that fit a core's own caches."""
     for impl in csv.DictReader(output(program, "list", "--csv").splitlines()):
         if impl["impl"].startswith("optimized/rows_") and impl["isa"] in SETS and impl["runs_here"] == "1" and impl["c_max"] == "0" \
                 and "f32" in impl["dtypes"].split() and not re.search("streaming|prefetch|threaded", impl["impl"]):

@@ -60,7 +60,8 @@ def caption(results):
 
 
 def slides(results):
-    """Copies the small slides into docs/pictures/slides, and returns name -> (question, source) of those that are there."""
+    """Copies the small slides into docs/pictures/slides, and returns name -> (question, source) of the copied
+    slides."""
     found = {}
     for path in sorted((ROOT / "plots" / "slides").glob("*.py")):
         picture, drawn = PICTURES / f"{path.stem}.png", results.parent / "slides" / "small" / f"{path.stem}.png"

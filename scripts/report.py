@@ -109,7 +109,7 @@ class Page:
         return self.whole(path.name, lambda: e | self.found(name, path), e) if path.exists() else e
 
     def found(self, name, path):
-        """The results of an experiment; {} where there are none."""
+        """The results of an experiment; {} without any."""
         rows = files.rows(path)
         if not rows:
             return {}

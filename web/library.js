@@ -200,7 +200,7 @@ class Library {
         this.printed = "";
         this.text = words.join("\n");
         const code = this.c.web_judge();
-        return {code, printed: this.printed.replace(/^\[\d+\/\d+\] .*\n/gm, "")}; /* without lines of progress */
+        return {code, printed: this.printed.replace(/^\[\d+\/\d+\] .*\n/gm, "")}; /* lines of progress removed */
     }
 }
 globalThis.NormlabLibrary = Library;

@@ -53,7 +53,7 @@ NL_INLINE float rounded(nl_dtype t, float f) {
     return t == NL_F16 ? from_f16(to_f16(f)) : from_bf16(to_bf16(f));
 }
 
-/* x, or its sum with the residual, in float: rounded only if the caller asks for that. */
+/* x, or its sum with the residual, in float: rounded only if the caller requires it. */
 NL_INLINE float value(nl_view row, size_t i) {
     float x = load(row.t, row.x, i);
     x = row.residual ? x + load(row.t, row.residual, i) : x;

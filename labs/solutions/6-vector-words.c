@@ -2,8 +2,8 @@
  *        time. The last vector of a row has k real lanes; vkeep clears the others after x -
  *        mean, when they are no longer zero.
  * gain   4 * VLEN chains of additions instead of one.
- * fails  Rows of fewer than four vectors, which use one chain; rows from memory, where
- *        additions are not what takes the time.
+ * fails  Rows of fewer than four vectors, which use one chain; rows from memory, where the loads
+ *        take the time.
  * SPDX-License-Identifier: MIT */
 #include "vec.h"
 
