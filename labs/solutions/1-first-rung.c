@@ -2,7 +2,7 @@
  * idea   Four sums of squares, each of every fourth element: no sum waits for another, and each
  *        adds up a quarter of the row. One root and one division a row.
  * gain   Beside rmsnorm/one_pass: the sum takes about a quarter of the time, and its error falls.
- * fails If a square leaves float's range: |x| above about 1e19.
+ * fails  If a square leaves float's range: |x| above about 1e19.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

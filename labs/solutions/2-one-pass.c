@@ -3,7 +3,7 @@
  *        loop, with K = x_0. Then mean = K + c with c = mean(d), var = mean(d^2) - c^2, and y uses
  *        d - c: two small numbers.
  * gain   One reading of the row less than layernorm/two_pass; and no error that grows with kappa.
- * fails If x_0 is itself far from the mean, as in a row that begins with an outlier.
+ * fails  If x_0 is itself far from the mean, as in a row that begins with an outlier.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

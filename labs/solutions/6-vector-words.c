@@ -1,6 +1,6 @@
 /* idea   Two passes in vector words, with four vectors for each sum: four additions run at the same
- *        time. The last vector of a row has k real lanes; vkeep clears the others after x -
- *        mean, when they are no longer zero.
+ *        time. The last vector of a row has k real lanes; vkeep clears the others after x - mean,
+ *        when they are no longer zero.
  * gain   4 * VLEN chains of additions instead of one.
  * fails  Rows of fewer than four vectors, which use one chain; rows from memory, where the loads
  *        take the time.

@@ -2,7 +2,7 @@
  *        threads, threads share each row, in pieces of 4096 elements: each piece has its own sum,
  *        and one thread adds the sums from first to last. So the order of all additions depends on
  *        c alone, and the bits do not depend on the number of threads.
- * gain   A factor of up to the number of threads if the data are in caches; less in shared memory.
+ * gain   A factor of up to the number of threads if the data are in caches; less from memory.
  * fails  Waking threads takes microseconds: 16384 elements or fewer get one thread.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
