@@ -163,7 +163,7 @@ def rounds(r):
 QUESTIONS = [
     (0, "What does a case name, what does an implementation name, and to which of the two does an error bound belong?", "A case: layer, pass, type, shape, data. An implementation: how it is computed. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
     (1, "All weights of a plain network are {a} times those of He's initialization. By which factor do the activations of layer {layers} differ from those of layer 0?", "{a}^{layers} = {size}.", powers),
-    (1, "All weights of a plain network are a times those of He's initialization. Why do the weight gradients of all layers change by one factor?", "dW_l = δ_l x_{l−1}^T: δ_l has the factor a^(L−l), x_{l−1} has a^(l−1), and the product a^(L−1) does not depend on l.", None),
+    (1, "All weights of a plain network are a times those of He's initialization. Why do the weight gradients of all layers change by the same factor?", "dW_l = δ_l x_{l−1}^T: δ_l has the factor a^(L−l), x_{l−1} has a^(l−1), and the product a^(L−1) does not depend on l.", None),
     (1, "The rows of x in front of RMSNorm become ten times as large. How do y and dx change?", "y does not change, up to eps; dx becomes a tenth.", None),
     (2, "A channel has the values {row}, with eps = 0. What are its mean, its biased and unbiased variance, and y?", "Mean {mean}, variance {var} and {unbiased}, y = {y}.", batch),
     (2, "Which elements of a tensor [n][c][s] share statistics in BatchNorm, LayerNorm, InstanceNorm and GroupNorm?", "A channel (n · s values); a sample (c · s); a sample and channel (s); a sample and c / groups channels.", None),
@@ -206,7 +206,7 @@ QUESTIONS = [
     (12, "An operation takes {latency} cycles, and {starts} can start in each cycle. How many vectors of {lanes} floats must be in flight to use every cycle, and how many sums is that?", "{vectors}; {floats}.", chains),
     (12, "RMSNorm of {n} x {c} in {type}: how many bytes move at least, and how long does that take at 20 GB/s, in µs?", "{bytes}; {ms} µs.", bytes_of),
     (12, "What limits a kernel left of the ridge, and what right of it? Which limit does neither side show?", "Bytes limit it left of the ridge, operations right of it. Neither side shows latency.", None),
-    (12, "What does a streaming store save, and when does it cost?", "It saves reading the line that is overwritten. It costs when y is soon read from a cache.", None),
+    (12, "What does a streaming store save, and when does it cost?", "It saves reading the line that is overwritten. It costs when y is read soon: y is then in no cache.", None),
     (13, "Why is a rung with four vector accumulators 1.6 times as fast as a rung with one, and not 4 times?", "The output and the loads take time too: one cost fell, and another became the limit.", None),
     (13, "What does `vload` with k < VLEN and zeros in the other lanes replace?", "The second loop for the rest of a row, where vector kernels have their bugs.", None),
     (14, "A kernel takes {time} µs on one thread, and a fork takes {fork} µs. What is the least time on {count} threads?", "{fork} + {time} / {count} = {least} µs.", threads),
