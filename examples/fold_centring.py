@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""If the weights before LayerNorm are centred, it is RMSNorm: judges both on an input of a real model.
+"""LayerNorm after centred weights is RMSNorm: judges both on an input of a real model.
 
     python3 examples/fold_centring.py [NAME] [path/to/normlab]     NAME: early, middle or late
 

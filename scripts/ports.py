@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""The minimum of cycles that a core needs for the inner loops of the row norms, by OSACA's models of ports, and the
+"""The fewest cycles that a core needs for the inner loops of the row norms, by OSACA's models of ports, and the
 share of this limit that the rungs reach (chapter 12).
 
     scripts/ports.py --model [--program build/release/normlab]
@@ -138,7 +138,7 @@ def loops(ran, code):
 
 def busiest(uops):
     """The cycles of operations [(cycles, ports)] if each takes the best of its ports: the maximum, over all sets of
-    ports, of the cycles of operations that need this set, divided by the set's size."""
+    ports, of the cycles of operations that can use no other port, divided by the set's size."""
     kinds = {frozenset(ports) for _, ports in uops}
     unions = {frozenset().union(*some) for size in range(1, len(kinds) + 1) for some in itertools.combinations(kinds, size)} \
         if len(kinds) <= 12 else kinds

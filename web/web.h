@@ -47,7 +47,7 @@ WEB_API(web_hash) void web_hash(void);
 WEB_API(web_round) float web_round(int dtype, float v);
 WEB_API(web_normal) double web_normal(int stream, int i);
 
-/* Runs a stack of layers (models/network.h), with norm -1 without a norm. The numbers become the rms of
+/* Runs a stack of layers (models/network.h); norm -1 means none. The numbers become the rms of
  * the activations and of their gradients (layers + 1 numbers each) and of the weights' gradients
  * (layers numbers). Returns 0 if out of memory. */
 WEB_API(web_network)

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Gradescope runs this once, when the image of the autograder is built: it builds normlab from the sources
-# in the bundle. AUTOGRADER: the folder of the bundle. SPDX-License-Identifier: MIT
+# in the bundle. AUTOGRADER: Gradescope's folder. SPDX-License-Identifier: MIT
 set -euo pipefail
 source=${AUTOGRADER:-/autograder}/source
 if ! type gcc cmake make >/dev/null 2>&1 || [ ! -e /usr/include/seccomp.h ] || ! type valgrind >/dev/null 2>&1; then
