@@ -1,5 +1,5 @@
 /* idea   LayerNorm's gradient, with the means over the samples and positions of a channel
- *        (docs/backward.md). gamma is constant there, so it comes out in front:
+ *        (docs/backward.md). gamma is constant in a channel, so it moves to the front:
  *            dx = gamma * r * (dy - mean(dy) - xhat * mean(dy * xhat))
  *            dgamma = sum(dy * xhat),  dbeta = sum(dy)
  * gain   None; one channel at a time, in two passes.

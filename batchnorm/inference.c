@@ -1,6 +1,6 @@
-/* idea   At inference the statistics are the running ones, known beforehand: no sums, one reading.
+/* idea   At inference the running statistics are known beforehand: no sums, one reading.
  * gain   The whole layer is one subtraction, two multiplications and an addition an element.
- * fails  If the running statistics are not those of the data, training and inference differ.
+ * fails  Training and inference differ if the running statistics do not match the data.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

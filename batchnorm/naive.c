@@ -1,6 +1,6 @@
 /* idea   The formula as it stands, one channel at a time: the mean over samples and positions, the
  *        variance around it, then every element's difference divided by the root.
- * gain   None; this is the rung the others are measured against.
+ * gain   None; every other rung is compared with this rung.
  * fails  With s = 1 the values of a channel lie c elements apart: three passes per channel, each of
  *        which uses one element of every cache line.
  * SPDX-License-Identifier: MIT */

@@ -1,4 +1,4 @@
-/* idea   var = E[x^2] - mean^2 per channel: both sums grow in one reading of the tensor.
+/* idea   var = E[x^2] - mean^2 per channel: one reading of the tensor gives both sums.
  * gain   Saves one reading of three, which matters most for a tensor larger than the cache.
  * fails  On purpose: when |mean| >> sigma, the two terms nearly cancel, as in layernorm/one_pass.c.
  * SPDX-License-Identifier: MIT */

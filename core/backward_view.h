@@ -17,7 +17,7 @@ typedef struct nl_backward_view {
     const nl_rows *rows; /* strides; NULL: rows are contiguous */
 } nl_backward_view;
 
-/* The view of row r of a row norm; dgamma and dbeta stay those of all rows. */
+/* The view of row r of a row norm. All rows share dgamma and dbeta. */
 NL_INLINE nl_backward_view nl_backward_row(nl_backward_view v, size_t r) {
     const size_t size = nl_dtype_size(v.t), packed = r * v.c;
     size_t x = packed, dy = packed, dx = packed, dresidual = packed;
@@ -79,13 +79,13 @@ NL_INLINE float nl_g(nl_backward_view row, size_t i) {
     return nl_gain(row.gamma, row.plus_one, i) * nl_load(row.t, row.dy, i);
 }
 
-/* Stores dx_i, to which dresidual_i is added if there is one. */
+/* Stores dx_i, plus dresidual_i if the caller passed a dresidual. */
 NL_INLINE void nl_put_dx(nl_backward_view v, size_t i, float dx) {
     if (v.dresidual) dx += nl_load(v.t, v.dresidual, i);
     nl_store(v.t, v.dx, i, dx);
 }
 
-/* Sets dgamma and dbeta to zero, where the caller wants them. */
+/* Sets dgamma and dbeta to zero, if the caller wants them. */
 NL_INLINE void nl_clear_gradients(nl_backward_view v) {
     for (size_t j = 0; v.dgamma && j < v.c; j++) v.dgamma[j] = 0;
     for (size_t j = 0; v.dbeta && j < v.c; j++) v.dbeta[j] = 0;

@@ -66,7 +66,7 @@ static const choice choices[] = {
     {"optimized/batch_inference", NL_BIT(NL_BATCHNORM), NL_BIT(NL_INFERENCE), ALWAYS},
     {"optimized/gated_simd", GATED, NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/gated_backward_simd", GATED, NL_BIT(NL_BACKWARD), ALWAYS},
-    /* For builds without an optimized/ that runs here. */
+    /* Choices for builds without an optimized/ rung that runs on this processor. */
     {"layernorm/refined", NL_BIT(NL_LAYERNORM), NL_BIT(NL_FORWARD), ALWAYS},
     {"layernorm/backward", NL_BIT(NL_LAYERNORM), NL_BIT(NL_BACKWARD), ALWAYS},
     {"rmsnorm/one_pass", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
@@ -84,7 +84,7 @@ static size_t of_kind(const nl_problem *p, size_t forward, size_t backward, size
     return p->pass == NL_BACKWARD ? backward : forward;
 }
 
-/* Is the problem large enough to wake threads? */
+/* Is the problem so large that threads pay? */
 static bool forks(const nl_problem *p, int threads) {
     if (threads <= 1) return false;
     const nl_tuning *t = nl_tuning_now();
@@ -101,7 +101,7 @@ static size_t bytes_of(const nl_problem *p) {
     return p->n * p->c * p->s * nl_dtype_size(p->dtype);
 }
 
-/* Does a thread's share of the output bypass the caches? p->stores decides; AUTO goes by size. */
+/* Does a thread's share of the output bypass the caches? p->stores decides; AUTO compares sizes. */
 static bool streams(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
     if (narrow(p)) return false;
@@ -120,7 +120,7 @@ static bool fit(const nl_problem *p, const nl_caches *k, size_t rows) {
     return p->c * (3 * rows * nl_dtype_size(p->dtype) + 3 * sizeof(float)) <= k->first;
 }
 
-/* Does y, or dx, take at least so many sixteenths of the last-level cache? Then some of x comes
+/* Does y, or dx, fill at least that many sixteenths of the last-level cache? Then some of x comes
  * from memory, since x (and dy) and other programs' data need room too (docs/optimized.md). */
 static bool spills(const nl_problem *p, const nl_caches *k, size_t sixteenths) {
     return bytes_of(p) >= k->last / 16 * sixteenths;
@@ -141,23 +141,23 @@ static size_t with_parameters(const nl_problem *p) {
     return (p->op == NL_LAYERNORM ? 5 : 4) * sizeof(float);
 }
 
-/* Do the floats that the kept rungs cache fit half of the first-level cache (backward: two thirds),
- * which leaves room for lines from memory? Forward: three rows and the parameters. Backward: xhat,
- * g, gain, dgamma and dbeta, beside x, dy and dx in 16 bits. */
+/* Do the floats that the kept rungs cache fit half of the first-level cache (backward: two thirds)?
+ * The rest is room for lines from memory. Forward counts three rows and the parameters. Backward
+ * counts xhat, g, gain, dgamma and dbeta, and x, dy and dx in 16 bits. */
 static bool kept_fits(const nl_problem *p, const nl_caches *k) {
     if (p->pass == NL_FORWARD) return p->c * with_parameters(p) <= k->first / 2;
     return p->c * (5 * sizeof(float) + 6) <= k->first / 3 * 2;
 }
 
-/* Forward: rows of a few cache lines, too short for prefetching to pay. */
+/* Forward: are the rows too short (a few cache lines) for prefetching to pay? */
 static bool brief(const nl_problem *p) {
     return p->pass == NL_FORWARD && p->c < 256;
 }
 
-/* Does pipelining lose (summing the next row while this one is written)? In f32 it does if there is
- * no mean and each of impl's sums has less than three terms, which is too little to hide a wait;
- * if some of x comes from memory; or if two rows of x, y, gamma and beta fill the first-level cache.
- * In 16 bits the conversions hide it. */
+/* Does pipelining (summing the next row while writing this row) lose? In f32 it loses if there is
+ * no mean and each of impl's sums has less than three terms, which hide no wait; if some of x comes
+ * from memory; or if two rows of x, y, gamma and beta fill the first-level cache. In 16 bits the
+ * conversions hide the wait. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_impl *impl) {
     if (p->dtype != NL_F32) return false;
     if (p->op != NL_LAYERNORM && p->c < 3 * (size_t)impl->lanes) return true;
@@ -182,8 +182,8 @@ static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
     return !fit(p, k, 4) || (p->dtype == NL_F32 && spills(p, k, 2));
 }
 
-/* Does streaming lose (docs/optimized.md)? It does for 16-bit rows that share cache lines and are
- * not too wide for the kept rungs (backward: not wider than half of that). */
+/* Does streaming lose (docs/optimized.md)? It loses for 16-bit rows that share cache lines and are
+ * narrow enough for the kept rungs (backward: at most half as wide). */
 static bool better_cached(const nl_problem *p) {
     if (p->stores == NL_STORES_STREAMING) return false;
     return p->dtype != NL_F32 && share_lines(p) && p->c <= (p->pass == NL_BACKWARD ? 512 : 1024);
@@ -199,13 +199,13 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
                   const nl_impl *impl) {
     const bool halves = p->dtype != NL_F32;
     switch (when) {
-    case ROW_SHORT: /* of the six vectors that it takes */
+    case ROW_SHORT: /* rows_registers takes at most six vectors */
         return p->op == NL_LAYERNORM || halves || p->c <= impl->c_max / 6 * 4;
     case FORKS: return fork;
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
     case STREAMS_LINES: return stream && !share_lines(p);
-    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* else four at a time */
+    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* if not: 4 rows at a time */
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
     case WIDE_FROM_MEMORY: return wide_from_memory(p, k);
     case ROW_ALONE: return each_row_alone(p, k, impl);
@@ -216,8 +216,8 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     }
 }
 
-/* The implementation of a choice, looked up once; isa NULL: the widest that runs. Rungs outside
- * optimized/ are plain C only. */
+/* Looks up the implementation of a choice, once. isa NULL: the widest ISA that runs here. Rungs
+ * outside optimized/ are plain C only. */
 static const nl_impl *entry_of(size_t choice, const char *isa) {
     static const nl_impl *_Atomic found[1 + NL_ISAS_MAX][CHOICES];
     const nl_impl *_Atomic *at = &found[isa ? 1 + nl_isa_index(isa) : 0][choice];
@@ -245,7 +245,7 @@ const nl_impl *nl_best(const nl_problem *p, int threads) {
     return choose(p, forks(p, threads), streams(p, 1), NULL);
 }
 
-/* Is impl a rung that nl_best() chooses only above the fork threshold, and is p below it? */
+/* Does nl_best() choose impl only above the fork threshold, and is p below that threshold? */
 static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) {
     for (size_t i = 0; i < CHOICES && !forks(p, threads); i++)
         if (choices[i].when == FORKS && strcmp(choices[i].name, impl->name) == 0) return true;
@@ -253,7 +253,8 @@ static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) 
 }
 
 /* What each thread of a threaded rung runs: the choice for one thread, on the rung's own ISA. In
- * backward the order of dgamma's sum may depend on it, so it must not depend on threads. */
+ * backward the order of dgamma's sum may depend on the choice, so the choice must not depend on the
+ * number of threads. */
 static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
 }

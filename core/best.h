@@ -4,7 +4,7 @@
 
 #include "normlab.h"
 
-/* Long rows are summed in pieces of this many elements, so that threads which share a row get the
+/* Elements of a piece. Long rows are summed in pieces, so that threads that share a row give the
  * same bits as one thread. */
 enum { NL_ROW_PIECE = 16384 };
 

@@ -1,10 +1,10 @@
-/* Cache sizes of processor 0, from Linux' /sys. sysconf() counts the caches of a whole package, on
- * a virtual machine also those of other guests. SPDX-License-Identifier: MIT */
+/* Cache sizes of processor 0, from Linux' /sys. sysconf() counts the caches of a whole package; on
+ * a virtual machine, caches of other guests too. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stddef.h>
 
 enum { NL_CACHE_LEVELS = 4 };
 
-/* Bytes of the data cache of a level, 1 to NL_CACHE_LEVELS; 0: there is none, or it is unknown. */
+/* Bytes of the data cache of a level, 1 to NL_CACHE_LEVELS; 0: no such cache, or unknown size. */
 size_t nl_cache_bytes(int level);

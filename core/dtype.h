@@ -1,6 +1,6 @@
 /* Converts one stored element to float and back: binary16 and bfloat16 in integer arithmetic,
- * rounded to nearest even, with subnormals, infinities and NaN. Slow and portable: the fast
- * conversions are tested against these. SPDX-License-Identifier: MIT */
+ * rounded to nearest even, with subnormals, infinities and NaN. These conversions are slow and
+ * portable; the fast conversions are tested against them. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"
@@ -47,7 +47,7 @@ NL_INLINE uint16_t nl_to_f16(float f) {
     uint32_t u = nl_bits(f), sign = u >> 16 & 0x8000, magnitude = u & 0x7fffffff;
     if (magnitude > 0x7f800000) return (uint16_t)(sign | 0x7e00 | (magnitude >> 13 & 0x3ff));
     if (magnitude >= 0x477ff000) return (uint16_t)(sign | 0x7c00); /* 65520 and up: infinity */
-    if (magnitude < 0x38800000) { /* below 2^-14: adding 0.5 lets the adder round at 2^-24 */
+    if (magnitude < 0x38800000) { /* below 2^-14: adding 0.5 makes the processor round at 2^-24 */
         return (uint16_t)(sign | (nl_bits(nl_from_bits(magnitude) + 0.5f) - 0x3f000000));
     }
     return (uint16_t)(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13));

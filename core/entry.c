@@ -1,4 +1,4 @@
-/* The two entry points: every argument is checked here, once, before anything is written.
+/* The two entry points. They check every argument once, before anything is written.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "dtype.h"
@@ -64,7 +64,7 @@ static bool lie_between(const nl_problem *p, int a, int b, uintptr_t at, uintptr
     const nl_stride s = nl_arg_stride(p, (nl_arg)a), t = nl_arg_stride(p, (nl_arg)b);
     const size_t size = nl_dtype_size(p->dtype), step = (p->inner > 1 ? s.outer : s.row) * size;
     const size_t width = (p->inner > 1 ? (p->inner - 1) * s.row + p->c : p->c) * size;
-    if (!step) return false; /* overflow: a stride of 2^62 that no row uses */
+    if (!step) return false; /* a stride of 2^62 that no row uses may overflow */
     const size_t off = (at > other ? at - other : other - at) % step;
     return s.row == t.row && s.outer == t.outer && off >= width && step - off >= width;
 }
@@ -127,9 +127,9 @@ static __attribute__((noinline)) nl_status check_overlaps_of_strided(const nl_pr
     return check_overlaps(p, at, given, bytes, false);
 }
 
-/* On one short row this check costs as much as the kernel, so it is inlined: the buffers that an
- * entry point lacks are then constants. Callers initialize these explicitly; to fill gaps,
- * compilers would clear the whole array first, which takes as long as the other tests. */
+/* On one short row this check costs as much as the kernel. It is inlined, so that the absence of a
+ * buffer is a compile-time constant. Callers initialize every element of the array explicitly: with
+ * gaps, compilers would clear the whole array first, which takes as long as the other tests. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
                                   size_t scratch_bytes, bool packed) {
     const struct nl_pass_row *pass = &nl_passes[p->pass];
@@ -266,11 +266,11 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
 /* The state of a call. */
 typedef struct call {
     const nl_impl *impl;
-    const nl_problem *p; /* after prepare(): with parameters in floats */
+    const nl_problem *p; /* after prepare() its parameters are floats */
     bool named, packed;
     size_t scratch_bytes;
     void *allocated;
-    float *parameters; /* converted to floats; NULL: they are floats */
+    float *parameters; /* the converted parameters; NULL: they are floats already */
     nl_plan plan;
     nl_fork fork;
     nl_rows rows;

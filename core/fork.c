@@ -1,6 +1,6 @@
-/* Calls of about the same size are timed on one thread and on all. The faster way is used, and 1 %
- * of the time goes to trying the other way again, since how threads wait and what else runs may
- * change. SPDX-License-Identifier: MIT */
+/* Calls of about the same size are timed on one thread and on all. The faster way is used. The
+ * slower way is tried again for 1 % of the time, since the machine's load and the way threads wait
+ * may change. SPDX-License-Identifier: MIT */
 #include "fork.h"
 
 #include <stdint.h>
@@ -12,19 +12,19 @@ enum { TRIES = 4, LAST = 3, PLACES = 64 };
 /* On one thread, one call in TIMED is timed: reading the clock costs 2 % of a call of 3 us. */
 enum { TIMED = 8 };
 
-/* For each way, the last three times in ns per element, whose median counts: a single slow call is
- * another program's. After a switch the first calls find their data in another core's cache, so a
- * way is kept for TRIES calls. */
+/* Keeps the last three times of each way, in ns per element. Their median counts, because another
+ * program can slow down a single call. After a switch the first calls find their data in another
+ * core's cache, so a way is kept for TRIES calls. */
 typedef struct nl_fork_times {
     uint64_t key;
     int threads;
     float ns[2][LAST];
     float credit;  /* ns that trying the slower way may cost; negative: overspent */
-    int left, way; /* the current way, and for how many more calls it is kept */
+    int left, way; /* the current way, and the number of further calls that keep it */
     unsigned untimed;
 } times;
 
-/* For each calling thread, because each has a team of OpenMP threads of its own. */
+/* Each calling thread has a table, because it has its own team of OpenMP threads. */
 static _Thread_local times all[PLACES];
 
 static uint64_t bits(size_t size) {
@@ -46,7 +46,7 @@ static float usual(const times *t, int way) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* All threads must save a tenth. A way without times counts as 0 ns, and so is tried. */
+/* ALL wins only if it saves a tenth. A way without times counts as 0 ns, so it is tried. */
 static int better(const times *t) {
     return usual(t, ALL) < 0.9f * usual(t, ONE) ? ALL : ONE;
 }
@@ -81,7 +81,8 @@ void nl_fork_note(const nl_fork *f, double ns) {
         return;
     }
     t->left--;
-    /* Charges the measured time, not the usual one: sleeping threads wake in 20 us or in 300. */
+    /* Charges the measured time instead of the median: sleeping threads wake in 20 us or in 300
+     * us. */
     if (usual(t, ONE) > 0 && t->way != better(t)) t->credit -= (float)ns;
 }
 

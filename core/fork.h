@@ -1,12 +1,12 @@
-/* Times the calls with impl NULL to find out whether threads pay, which depends on how OpenMP's
- * threads wait and on the machine's load. No bit changes: a threaded rung gives the same with any
- * number of threads. SPDX-License-Identifier: MIT */
+/* Times the calls with impl NULL to find out whether threads pay. That depends on the machine's
+ * load and on how OpenMP's threads wait. Results do not change: a threaded rung gives the same bits
+ * with any number of threads. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "layer.h"
 
 typedef struct nl_fork {
-    int threads; /* in: the most for the call; out: that many, or one */
+    int threads; /* in: the call's maximum; out: this maximum, or 1 */
     struct nl_fork_times *at;
     double elements, begin;
 } nl_fork;

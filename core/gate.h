@@ -1,4 +1,4 @@
-/* The gate of gated RMSNorm: silu(z) = z * sigmoid(z), and rows with their gate.
+/* The gate of gated RMSNorm, silu(z) = z * sigmoid(z), and the views of gated rows.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -19,7 +19,7 @@ NL_INLINE float nl_silu_slope(float z) {
     return nl_sigmoid(z) * (1 + z * nl_sigmoid(-z));
 }
 
-/* Byte offsets: where row r of gate begins, and in backward row r of dgate. */
+/* Byte offsets of row r in gate and, in backward, in dgate. */
 NL_INLINE size_t nl_gate_at(nl_dtype t, const nl_rows *rows, size_t first, size_t r, size_t c) {
     return (rows ? nl_row_at(rows, rows->residual, first + r) : r * c) * nl_dtype_size(t);
 }

@@ -1,5 +1,5 @@
-/* Which ISAs this processor runs. __builtin_cpu_supports() tests CPUID and whether the operating
- * system saves the registers (XGETBV). SPDX-License-Identifier: MIT */
+/* Finds the ISAs that this processor runs. __builtin_cpu_supports() tests CPUID and whether the
+ * operating system saves the registers (XGETBV). SPDX-License-Identifier: MIT */
 #include "isa.h"
 #include "normlab.h"
 
@@ -15,7 +15,7 @@ static bool always(void) {
 #include <cpuid.h>
 
 static bool has_avx2(void) {
-    unsigned a, b, c = 0, d; /* clang 14's __builtin_cpu_supports() does not know F16C */
+    unsigned a, b, c = 0, d; /* clang 14's __builtin_cpu_supports() does not accept F16C */
     bool f16c = __get_cpuid(1, &a, &b, &c, &d) && c & bit_F16C;
     __builtin_cpu_init();
     return f16c && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
@@ -27,7 +27,7 @@ static bool has_avx512(void) {
 }
 #endif
 
-/* Each ISA includes those above it; the order is that of CMakeLists.txt. "c" is plain C. */
+/* Each ISA includes the ISAs above it. CMakeLists.txt has the same order. "c" is plain C. */
 static const struct isa {
     const char *name;
     bool (*processor_has)(void);
@@ -50,7 +50,7 @@ int nl_isa_index(const char *isa) {
     return i;
 }
 
-/* The widest ISA that runs, capped by the environment variable NL_ISA; found once. */
+/* The widest ISA that runs here, capped by the environment variable NL_ISA; computed once. */
 static int best(void) {
     static atomic_int known; /* 1 + the result; 0: not yet found */
     int isa = atomic_load_explicit(&known, memory_order_relaxed) - 1;

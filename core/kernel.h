@@ -15,7 +15,7 @@
 
 /* The build defines NL_NAME ("layernorm/naive") and NL_STEM (layernorm_naive) from the file's path,
  * and NL_ISA (c, avx2, ...): a file that does not end with NL_IMPL does not link. With NL_NAME
- * alone the file is a library of its own, for --load. */
+ * alone, the file becomes a separate library for --load. */
 #ifdef NL_STEM
 #define NL_IMPL(...)                             \
     extern const nl_impl NL_ID(NL_STEM, NL_ISA); \
@@ -26,7 +26,7 @@
 #ifndef NL_ISA
 #define NL_ISA c
 #endif
-static const nl_impl nl_only; /* zeros, unless NL_IMPL defines it */
+static const nl_impl nl_only; /* all fields are zero, unless NL_IMPL sets them */
 
 int normlab_kernel_abi(void) {
     return NL_KERNEL_ABI;

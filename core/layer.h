@@ -12,9 +12,9 @@ enum { NL_ALIASES = 2 };
 
 typedef struct nl_layer {
     const char *name, *aliases[NL_ALIASES];
-    const char *group;   /* its elements share a mean and rstd: "row" or "channel" */
-    bool channels_first; /* x is [n][c][s], as (N, C, ...); else rows of c, and s is 1 */
-    bool by_channel;     /* a group is a channel, over n and s; else a row */
+    const char *group;   /* "row" or "channel": the elements that share a mean and rstd */
+    bool channels_first; /* x is [n][c][s], as (N, C, ...); if false, x has rows of c, and s is 1 */
+    bool by_channel;     /* a group is a channel, over n and s; if false, a row */
     bool centred;        /* subtracts the mean */
     bool plus_one;       /* the gain is 1 + gamma */
     bool beta;
@@ -46,14 +46,14 @@ typedef enum nl_arg {
     NL_ARGS
 } nl_arg;
 
-/* What an argument is: a tensor, a float per feature or group, or a parameter per feature. */
+/* The kind of an argument: a tensor, a float per feature or group, or a parameter per feature. */
 typedef enum nl_extent { NL_TENSOR, NL_FEATURES, NL_GROUPS, NL_PARAMETERS, NL_EXTENTS } nl_extent;
 
 /* Defined here so that, in an entry point, compilers turn tests of these fields into constants. */
 static const struct nl_arg_row {
     const char *name;
     nl_extent extent;
-    unsigned replaces; /* NL_BIT() of the inputs that this output may overwrite in place */
+    unsigned replaces; /* NL_BIT() of each input that this output may overwrite in place */
 } nl_args[NL_ARGS] = {
     [NL_X] = {"x", NL_TENSOR, 0},
     [NL_RESIDUAL] = {"residual", NL_TENSOR, 0},
@@ -73,7 +73,8 @@ static const struct nl_arg_row {
     [NL_DGATE] = {"dgate", NL_TENSOR, NL_BIT(NL_GATE)},
 };
 
-/* NL_BIT() of each argument that any layer has in a pass; nl_takes() gives those of one layer. */
+/* NL_BIT() of each argument that any layer has in a pass; nl_takes() gives one layer's
+ * arguments. */
 extern const struct nl_pass_row {
     const char *name;
     unsigned needs, reads, writes;

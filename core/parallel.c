@@ -26,8 +26,8 @@ static void *wait_at(void *gate) {
     return NULL;
 }
 
-/* OpenMP's runtime ends the process if it cannot start a thread, so this starts some first: twice
- * as many as needed, since the system may still count those that have just ended. */
+/* OpenMP's runtime ends the process if it cannot start a thread, so this starts threads first:
+ * twice the needed number, since the system may still count threads that have just ended. */
 static bool can_start(int threads) {
     const size_t count = 2 * (size_t)(threads - 1);
     size_t started = 0;
@@ -42,8 +42,8 @@ static bool can_start(int threads) {
     return started == count;
 }
 
-/* A child of fork() has only the thread that forked, and OpenMP's runtime would wait forever for
- * the parent's others. */
+/* A child of fork() has only the thread that forked. OpenMP's runtime would wait forever for the
+ * parent's other threads. */
 static bool lost_its_team(void) {
     static _Thread_local pid_t owner;
     if (!owner) owner = getpid();
@@ -51,7 +51,8 @@ static bool lost_its_team(void) {
 }
 #endif
 
-/* Tests once for each calling thread, which has a team of its own, and again if it wants more. */
+/* Tests once for each calling thread, which has its own team, and again if a call wants more
+ * threads. */
 int nl_team(int threads) {
 #ifdef _OPENMP
     static _Thread_local int asked = 1, most = 1, granted = 1;

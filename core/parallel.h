@@ -1,10 +1,11 @@
-/* A loop over [0, n) cut into one contiguous piece per thread. SPDX-License-Identifier: MIT */
+/* A loop over [0, n) that is cut into one contiguous piece per thread. SPDX-License-Identifier:
+ * MIT */
 #pragma once
 
 #include "normlab.h"
 
-/* How many of the wanted threads a call gets: at most max(64, 4 per processor), and no more than
- * the process can start. */
+/* The number of threads that a call gets: at most the wanted number, max(64, 4 per processor), and
+ * what the process can start. */
 int nl_team(int threads);
 
 /* Calls body(context, begin, end) for each piece, in parallel if the library has OpenMP. The pieces

@@ -1,4 +1,4 @@
-/* Conversion of 16-bit parameters, an array at a time. SPDX-License-Identifier: MIT */
+/* Converts arrays of 16-bit parameters. SPDX-License-Identifier: MIT */
 #include "parameters.h"
 #include "layer.h"
 

@@ -4,18 +4,19 @@
 
 #include "normlab.h"
 
-/* Bytes of scratch for the converted parameters, after the kernel's own; 0 if they are floats. */
+/* Bytes of scratch for the converted parameters, behind the kernel's scratch; 0: they are
+ * floats. */
 size_t nl_parameter_bytes(const nl_problem *p);
 
-/* Where this scratch begins; NULL if none is needed. */
+/* Start of this scratch; NULL if none is needed. */
 float *nl_parameter_room(const nl_impl *impl, const nl_problem *p, void *scratch);
 
 /* Copies p to *floats, sets its `parameters` to NL_F32, and returns it. */
 const nl_problem *nl_in_floats(nl_problem *floats, const nl_problem *p);
 
-/* Replace each pointer that is not NULL by floats: converted parameters, and room for gradients. */
+/* Replace each pointer that is not NULL by floats: converted parameters, or room for gradients. */
 void nl_parameters_in(const nl_problem *p, float *room, const void **gamma, const void **beta);
 void nl_gradients_room(const nl_problem *p, float *room, void **dgamma, void **dbeta);
 
-/* Rounds the float gradients into the caller's arrays; NULL: not wanted. */
+/* Rounds the float gradients into the caller's arrays; a NULL array is not wanted. */
 void nl_gradients_out(const nl_problem *p, const float *room, void *dgamma, void *dbeta);

@@ -1,14 +1,15 @@
-/* The table of implementations. Users of the library cannot add to it; the project's own programs
- * may, before they start threads. SPDX-License-Identifier: MIT */
+/* The table of implementations. Users of the library cannot add to the table; this project's
+ * programs may, before they start threads. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"
 
-/* Adds an implementation from outside the kernel folders; false when full. */
+/* Adds an implementation from outside the kernel folders; false: the table is full. */
 bool nl_registry_add(const nl_impl *impl);
 
-/* Is impl from the kernel folders, and not added? nl_best() chooses only among these. */
+/* Is impl from the kernel folders, not added? nl_best() chooses only such implementations. */
 bool nl_is_own(const nl_impl *impl);
 
-/* Is this the name of a peer (another library's layer)? Peers run only if they are named. */
+/* Is this the name of a peer (another library's layer)? nl_best() never chooses a peer; a caller
+ * must name it. */
 bool nl_is_peer(const char *name);

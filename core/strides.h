@@ -1,4 +1,4 @@
-/* Where the rows of a row norm begin: nl_stride of normlab.h. SPDX-License-Identifier: MIT */
+/* Finds the rows of a row norm by nl_stride of normlab.h. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "dtype.h"
@@ -16,7 +16,8 @@ NL_INLINE bool nl_follows(const nl_problem *p, nl_stride s) {
     return s.row == p->c && s.outer == p->inner * p->c;
 }
 
-/* Are the rows of all tensors contiguous? Usually all strides are zero, which is tested first. */
+/* Are the rows of all tensors contiguous? Tests first for the usual case, in which all strides are
+ * zero. */
 NL_INLINE bool nl_is_packed(const nl_problem *p) {
     const nl_stride *x = &p->x_stride, *dy = &p->dy_stride, *residual = &p->residual_stride,
                     *y = &p->y_stride, *out = &p->residual_out_stride;
@@ -28,7 +29,7 @@ NL_INLINE bool nl_is_packed(const nl_problem *p) {
 }
 
 /* A division takes as long as a short row, so r / inner is computed as r * reciprocal / 2^64,
- * rounded down: exact up to 2^32 rows. */
+ * rounded down. This is exact up to 2^32 rows. */
 static inline nl_rows nl_rows_of(const nl_problem *p) {
     nl_rows rows = {.x = nl_stride_of(p, p->x_stride),
                     .dy = nl_stride_of(p, p->dy_stride),
@@ -45,8 +46,8 @@ NL_INLINE size_t nl_row_at(const nl_rows *rows, nl_stride s, size_t r) {
     return outer * s.outer + (r - outer * rows->inner) * s.row;
 }
 
-/* Elements from a tensor's first to the end of its last row; n must not be 0. SIZE_MAX: too many to
- * address. */
+/* Elements from the start of a tensor to the end of its last row; n must not be 0. SIZE_MAX: more
+ * than memory can address. */
 static inline size_t nl_span(const nl_problem *p, nl_stride s) {
     const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
     size_t a, b, all;

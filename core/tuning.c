@@ -44,7 +44,7 @@ static size_t *field(nl_tuning *t, const struct key *k) {
 
 enum { LINE = 199 };
 
-/* Reads a line up to its comment. False: it is too long, or holds a zero byte. */
+/* Reads a line up to its comment. False: the line is too long, or holds a zero byte. */
 static bool get_line(FILE *file, char line[LINE], bool *last) {
     size_t length = 0;
     bool comment = false;
@@ -59,7 +59,7 @@ static bool get_line(FILE *file, char line[LINE], bool *last) {
     return true;
 }
 
-/* Parses a key that was not seen before and its number, or a blank line. */
+/* Parses a blank line, or a key and its number; a key may occur only once. */
 static bool parse(const char *line, nl_tuning *out, unsigned *seen) {
     static const char blank[] = " \t\r";
     const char *name = line + strspn(line, blank), *digits;
@@ -129,7 +129,7 @@ static void decide(void) {
                          .second = cache_bytes(2, (size_t)1 << 20),
                          .last = bounded(third, (size_t)8 << 20, (size_t)64 << 20)};
     caches.is_far = third > caches.last;
-    const size_t half = caches.last / 2; /* x takes the other half */
+    const size_t half = caches.last / 2; /* the other half is for x */
     now = (nl_tuning){.stream_bytes = half,
                       .stream_backward = half,
                       .stream_batch = half,

@@ -33,14 +33,15 @@ NL_INLINE float nl_gain(const float *gamma, bool plus_one, size_t j) {
     return plus_one ? 1 + gamma[j] : gamma[j];
 }
 
-/* Stores y_i = gain_j * xhat + beta_j, rounded as p->casting says, and residual_out_i if wanted. */
+/* Stores y_i = gain_j * xhat + beta_j, rounded by p->casting, and residual_out_i if wanted. */
 NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
     if (v.residual_out) nl_store(v.t, v.residual_out, i, nl_x(v, i));
     float y = (v.cast_before_weight ? nl_round(v.t, xhat) : xhat) * nl_gain(v.gamma, v.plus_one, j);
     nl_store(v.t, v.y, i, v.beta ? y + v.beta[j] : y);
 }
 
-/* Row r of a row norm, as a view: i in nl_x(row, i) and nl_put_y(row, i, ...) counts in the row. */
+/* A view of row r of a row norm: i in nl_x(row, i) and nl_put_y(row, i, ...) is the index in the
+ * row. */
 NL_INLINE nl_view nl_row(nl_view v, size_t r) {
     const size_t size = nl_dtype_size(v.t), packed = r * v.c;
     size_t x = r * v.x_step, y = r * v.y_step, residual = packed, residual_out = packed;
@@ -68,8 +69,8 @@ NL_INLINE void nl_keep(nl_view row, float mean, float rstd) {
     if (row.rstd) *row.rstd = rstd;
 }
 
-/* For the unfused rungs: the input of an operation is x itself, unless an addition or a conversion
- * to float came first and stored its result in `stored`. */
+/* For the unfused rungs: the input of an operation is `stored`, if an addition or a conversion to
+ * float came first and stored its result there; otherwise x. */
 NL_INLINE bool nl_stores_input(nl_view v) {
     return v.residual || v.t != NL_F32;
 }
@@ -90,7 +91,7 @@ NL_INLINE size_t nl_at(nl_view v, size_t i, size_t j, size_t k) {
     return (i * v.c + j) * v.s + k;
 }
 
-/* Saves channel j's statistics for backward and updates the running ones by momentum. */
+/* Saves channel j's statistics for backward and updates the running statistics by momentum. */
 NL_INLINE void nl_keep_channel(nl_view v, size_t j, float mean, float var, float rstd) {
     if (v.mean) v.mean[j] = mean;
     if (v.rstd) v.rstd[j] = rstd;
@@ -134,7 +135,7 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .y_step = p->c};
 }
 
-/* Advances a call's arguments by r rows; strided tensors stay, and the plan's `first` advances. */
+/* Advances a call's arguments by r rows. For strided tensors only the plan's `first` advances. */
 static inline void nl_skip_rows(const nl_problem *p, nl_forward_args *a, nl_plan *plan, size_t r) {
     const nl_view v = nl_row(nl_view_of(p, a), r);
     a->mean = v.mean, a->rstd = v.rstd;

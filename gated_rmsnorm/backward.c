@@ -1,7 +1,7 @@
 /* idea   RMSNorm's gradient and the product rule. Gate last: RMSNorm's gradient uses dy * silu(z)
  *        for dy, and dz = dy * gain * xhat * silu'(z). Gate first: the norm's input is
  *        u = x * silu(z), and its gradient du gives dx = du * silu(z) and dz = du * x * silu'(z).
- * gain   None; this is the rung the others are measured against.
+ * gain   None; every other rung is compared with this rung.
  * fails  Four calls of expf for each element.
  * SPDX-License-Identifier: MIT */
 #include "gate.h"

@@ -1,6 +1,6 @@
 /* idea   The formula with a gate, silu(z) = z / (1 + exp(-z)), in either order: as a factor of the
  *        normalized value, or of x before the norm.
- * gain   None; this is the rung the others are measured against.
+ * gain   None; every other rung is compared with this rung.
  * fails  With the gate first, silu is computed twice for each element. A call of expf takes longer
  *        than the rest of an element's arithmetic.
  * SPDX-License-Identifier: MIT */

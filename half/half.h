@@ -1,5 +1,5 @@
-/* What the demonstrations share that compute in 16 bits: each result is rounded to the storage type
- * before it is used. They differ only in their sums. SPDX-License-Identifier: MIT */
+/* Code that the demonstrations of 16-bit arithmetic share. They round each result to the storage
+ * type before using it. The demonstrations differ only in their sums. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "kernel.h"
@@ -13,7 +13,7 @@ NL_INLINE float half_term(const nl_view *row, const float *mean, size_t i) {
     return mean ? nl_round(row->t, d * d) : x;
 }
 
-/* LayerNorm. RMSNorm is the same with a mean of 0. */
+/* LayerNorm. For RMSNorm the mean is 0. */
 NL_INLINE void half_norm(nl_view v, half_sum *sum, bool centred) {
     float c = nl_round(v.t, v.c);
     for (size_t r = 0; r < v.n; r++) {
@@ -38,7 +38,7 @@ NL_INLINE float half_running(const nl_view *row, const float *mean) {
     return sum;
 }
 
-/* Sums terms `begin` to `end` - 1: each half of them by itself. */
+/* Sums terms `begin` to `end` - 1, each half separately. */
 static inline float half_halves(const nl_view *row, const float *mean, size_t begin, size_t end) {
     if (end - begin == 1) return half_term(row, mean, begin);
     size_t middle = begin + (end - begin) / 2;
@@ -51,7 +51,7 @@ NL_INLINE float half_pairwise(const nl_view *row, const float *mean) {
 }
 
 NL_INLINE float half_compensated(const nl_view *row, const float *mean) {
-    float sum = 0, excess = 0; /* excess: by how much the sum came out too large */
+    float sum = 0, excess = 0; /* rounding error of the sum; above 0: too large */
     for (size_t i = 0; i < row->c; i++) {
         float due = nl_round(row->t, half_term(row, mean, i) - excess);
         float next = nl_round(row->t, sum + due);

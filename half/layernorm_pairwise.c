@@ -1,8 +1,8 @@
-/* idea   A demonstration: layernorm_sum with pairwise sums. Each half of the row is summed by
- *        itself, and halved again, down to single values (Higham 2002, section 4.1).
+/* idea   A demonstration: layernorm_sum with pairwise sums. The sum halves the row recursively,
+ *        down to single values (Higham 2002, section 4.1).
  * gain   A term passes log2(c) roundings instead of c, and no sum stops growing.
- * fails  A square or a sum may leave the range of the storage type, as in layernorm_sum. And the
- *        mean is a 16-bit number: off by up to half its last digit, which moves every y.
+ * fails  A square or a sum may leave the range of the storage type, as in layernorm_sum. The mean
+ *        is a 16-bit number: its error of up to half its last digit moves every y.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

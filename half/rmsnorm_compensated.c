@@ -2,8 +2,8 @@
  *        8(1)). The rounding error of an addition is computed and corrects the next square.
  * gain   The sum is right to about its last digit, as long as the row's length times the square of
  *        the 16-bit rounding error is small.
- * fails  A square or the sum may leave the range of the storage type, as in rmsnorm_sum; but
- *        Inf - Inf is NaN, so y is NaN where it is 0 there. A square takes four operations.
+ * fails  A square or the sum may leave the range of the storage type, as in rmsnorm_sum; then y is
+ *        NaN here (Inf - Inf) and 0 in rmsnorm_sum. A square takes four operations.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

@@ -1,9 +1,9 @@
-/* idea   A demonstration: rmsnorm_sum with a pairwise sum. Each half of the row is summed by
- *        itself, and halved again, down to single squares (Higham 2002, section 4.1). Both terms of
- *        an addition are then of about the same size.
+/* idea   A demonstration: rmsnorm_sum with a pairwise sum. The sum halves the row recursively, down
+ *        to single squares (Higham 2002, section 4.1). Both terms of an addition are then of about
+ *        the same size.
  * gain   A term passes log2(c) roundings instead of c, and the sum no longer stops growing.
  * fails  A square or the sum may leave the range of the storage type, as in rmsnorm_sum: pairs add
- *        no range. And every other operation still rounds to 16 bits.
+ *        no range. All operations outside the sum still round to 16 bits.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

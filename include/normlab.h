@@ -1,8 +1,8 @@
 /* normlab: BatchNorm, LayerNorm, RMSNorm, Qwen2RMSNorm and gated RMSNorm on the CPU. Users of the
  * library include only this header.
  *
- * A *problem* says what to compute, an *implementation* how. Pick an implementation by name with
- * nl_find(), or pass NULL and let nl_best() choose:
+ * A *problem* describes the computation; an *implementation* is a way to compute it. Pick an
+ * implementation by name with nl_find(), or pass NULL and let nl_best() choose:
  *
  *     nl_problem p = {.op = NL_LAYERNORM, .pass = NL_FORWARD, .dtype = NL_F32,
  *                     .n = rows, .c = features, .s = 1, .eps = 1e-5f};
@@ -27,15 +27,14 @@ extern "C" {
 
 #define NL_VERSION "0.1.0"
 
-/* The layers, with r = rstd. mean and var are those of a group: a row, or all values of a channel.
- *   LayerNorm, BatchNorm   y = gamma * (x - mean) * r + beta,  r = 1 / sqrt(var + eps), var biased
- *   RMSNorm                y = gamma * x * r,                  r = 1 / sqrt(mean(x^2) + eps)
- *   Qwen2RMSNorm           y = (1 + w) * x * r,                w passed as gamma
- *   gated RMSNorm          y = gamma * x * r * silu(gate),     silu(z) = z / (1 + exp(-z))
- *   gate-first RMSNorm     y = RMSNorm(x * silu(gate))
+/* The layers, with r = rstd. mean and var belong to a group: a row, or all values of a channel.
+ *   LayerNorm, BatchNorm y = gamma * (x - mean) * r + beta, r = 1 / sqrt(var + eps), var biased
+ *   RMSNorm y = gamma * x * r, r = 1 / sqrt(mean(x^2) + eps) Qwen2RMSNorm y = (1 + w) * x * r, w
+ *   passed as gamma gated RMSNorm y = gamma * x * r * silu(gate), silu(z) = z / (1 + exp(-z))
+ *   gate-first RMSNorm y = RMSNorm(x * silu(gate))
  * In Hugging Face transformers our Qwen2RMSNorm is GemmaRMSNorm and Qwen3NextRMSNorm, while the
  * class named Qwen2RMSNorm is plain RMSNorm (docs/naming.md); gated RMSNorm is
- * Qwen3NextRMSNormGated. Mamba-2's norm applies the gate first, unless its norm_before_gate is set.
+ * Qwen3NextRMSNormGated. Mamba-2's norm applies the gate first, unless norm_before_gate is set.
  * Sources: Ioffe & Szegedy 2015 (arXiv 1502.03167), Ba, Kiros & Hinton 2016 (arXiv 1607.06450),
  * Zhang & Sennrich 2019 (arXiv 1910.07467). */
 typedef enum nl_op {
@@ -54,14 +53,14 @@ typedef enum nl_pass { NL_FORWARD, NL_BACKWARD, NL_INFERENCE } nl_pass;
  * binary16 or bfloat16. Arithmetic is in float for all three, except in demonstrations. */
 typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
 
-/* Where values are rounded to the storage type (D); xhat is the normalized value in float.
- *   NL_CAST_LAST            D(xhat * gamma + beta)       PyTorch, OLMo2, Gemma, Qwen3-Next
- *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM
+/* The places where values are rounded to the storage type (D); xhat is the normalized value in
+ *   float. NL_CAST_LAST D(xhat * gamma + beta) PyTorch, OLMo2, Gemma, Qwen3-Next
+ *   NL_CAST_BEFORE_WEIGHT D(D(xhat) * gamma + beta) HF Llama and Qwen2, vLLM
  * In gated RMSNorm the argument of the outer D is also multiplied by silu(gate), in float. */
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 
-/* Whether x + residual is normalized as a float (FlashInfer's fused kernels, nano-vllm), or first
- * rounded to dtype, as if stored and read again (vLLM's kernels, Hugging Face, PyTorch eager). */
+/* FLOAT normalizes x + residual as a float (FlashInfer's fused kernels, nano-vllm). ROUNDED first
+ * rounds it to dtype, as if stored and read again (vLLM's kernels, Hugging Face, PyTorch eager). */
 typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
 
 /* How y or dx is stored. STREAMING bypasses the caches, which saves memory traffic; CACHED leaves
@@ -72,9 +71,9 @@ typedef enum nl_stores { NL_STORES_AUTO, NL_STORES_CACHED, NL_STORES_STREAMING }
  * the problem, or the processor lacks its ISA. OUT_OF_MEMORY: scratch could not be allocated. */
 typedef enum nl_status { NL_OK, NL_BAD_ARGUMENT, NL_UNSUPPORTED, NL_OUT_OF_MEMORY } nl_status;
 
-/* Where the rows of a tensor begin, in elements: row r at
- *     r / inner * outer + r % inner * row
- * with the `inner` of the nl_problem; if that is 0, at r * row. A field that is 0 stands for
+/* The positions of a tensor's rows, in elements. Row r begins at r / inner * outer + r % inner *
+ *     row
+ * with the `inner` of the nl_problem or, if inner is 0, at r * row. A field that is 0 means
  * contiguous rows: row = c, outer = inner * row. To normalize the heads of a packed tensor
  * [tokens][heads + others][c]: n = tokens * heads, inner = heads, outer = (heads + others) * c. */
 typedef struct nl_stride {
@@ -91,26 +90,26 @@ typedef struct nl_problem {
     nl_casting casting;
     size_t n, c, s;
     float eps;               /* >= 0, inside the root, added to the variance or mean square */
-    float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
+    float momentum;          /* BatchNorm: weight of the NEW statistic in the average, 0..1 */
     bool biased_running_var; /* the variance for running_var divides by n*s (true, as in Flax) or by
                                 n*s - 1 (false, as in PyTorch) */
-    nl_stores stores;        /* honoured by nl_best() and by implementations with heeds_stores; any
-                                other keeps its own stores */
+    nl_stores stores;        /* used by nl_best() and by implementations with heeds_stores; others
+                                always store in one way */
     nl_dtype parameters;     /* storage type of gamma, beta, dgamma and dbeta: NL_F32, or dtype.
                                 Arithmetic is in float; a gradient is rounded once */
     nl_sum sum;              /* how x + residual is normalized */
-    /* For row norms with strided rows. The rows of a tensor must not overlap. */
+    /* These fields are for row norms with strided rows. The rows of a tensor must not overlap. */
     size_t inner; /* see nl_stride; 0, or a divisor of n */
     nl_stride x_stride, dy_stride;
-    nl_stride residual_stride;     /* of residual and dresidual, or of gate */
+    nl_stride residual_stride;     /* stride of residual and dresidual, or of gate */
     nl_stride y_stride;            /* of y and dx */
-    nl_stride residual_out_stride; /* of residual_out, or of dgate */
+    nl_stride residual_out_stride; /* stride of residual_out, or of dgate */
 } nl_problem;
 
 /* Inputs are never written. In place, y == x and residual_out == residual are allowed; any other
- * overlap of an output with another buffer is NL_BAD_ARGUMENT. So is a misaligned pointer: arrays
- * are aligned to their elements (4 bytes, or 2), scratch to 64 bytes. Kernels always get gamma,
- * beta, dgamma and dbeta as floats, and `parameters` as NL_F32. */
+ * overlap of an output with another buffer is NL_BAD_ARGUMENT. A misaligned pointer is also
+ * NL_BAD_ARGUMENT: arrays are aligned to their elements (4 or 2 bytes), scratch to 64 bytes.
+ * Kernels always get gamma, beta, dgamma and dbeta as floats, and `parameters` as NL_F32. */
 typedef struct nl_forward_args {
     const void *x;        /* dtype [n][c][s] */
     const void *residual; /* dtype [n][c], or NULL; row norms without a gate: added to x first */
@@ -122,15 +121,15 @@ typedef struct nl_forward_args {
     float *mean;          /* [n] or BatchNorm [c], or NULL: saved for backward. Not for RMSNorm */
     float *rstd;          /* [n] or BatchNorm [c], or NULL: saved for backward */
     float *running_mean;  /* BatchNorm [c]: updated by FORWARD unless NULL, read by INFERENCE */
-    float *running_var;   /* BatchNorm [c]: as running_mean; does not include eps */
+    float *running_var;   /* BatchNorm [c]: used like running_mean; does not include eps */
     void *scratch;        /* nl_scratch_bytes() of working memory; NULL: the call allocates it */
     const struct nl_plan *plan; /* set by nl_forward(), for the kernel */
 } nl_forward_args;
 
 /* dx_i = r * (g_i - mean(g) - xhat_i * mean(g * xhat)), with g = gamma * dy and means over the
  * group; RMSNorm has no mean(g) term. dgamma = sum(dy * xhat) and dbeta = sum(dy), over all rows
- * (BatchNorm: over the channel). docs/backward.md derives these formulas, and those of the gated
- * layers. With a residual, dx is the gradient of both x and residual. dgamma and dbeta are
+ * (BatchNorm: over the channel). docs/backward.md derives these formulas, and the formulas of the
+ * gated layers. With a residual, dx is the gradient of both x and residual. dgamma and dbeta are
  * overwritten, not accumulated. In place, dx == dy, dx == dresidual and dgate == gate are allowed.
  * Pointers are aligned as in nl_forward_args. */
 typedef struct nl_backward_args {
@@ -149,23 +148,24 @@ typedef struct nl_backward_args {
     const struct nl_plan *plan;
 } nl_backward_args;
 
-/* How the statistics are computed. This decides the error bound (docs/verification.md). In backward
- * TWO_PASS and ONE_PASS use the saved, rounded mean; ONE_PASS sums g * x instead of g * xhat, so
- * its error grows with mean/sigma; REFINED recomputes the statistics. All but SHIFTED and REFINED
- * may normalize as x * a + b, with one a and b for each row or channel. */
+/* How the statistics are computed. The method decides the error bound (docs/verification.md). In
+ * backward TWO_PASS and ONE_PASS use the saved, rounded mean; ONE_PASS sums g * x instead of g *
+ * xhat, so its error grows with mean/sigma; REFINED recomputes the statistics. All methods but
+ * SHIFTED and REFINED may normalize as x * a + b, with one a and b for each row or channel. */
 typedef enum nl_method {
     NL_ONE_PASS, /* E[x^2] - E[x]^2: error grows with (mean/sigma)^2 */
     NL_SHIFTED,  /* one-pass on x - K, K near the mean: error grows with ((K - mean)/sigma)^2 */
     NL_WELFORD,  /* running update: error grows with mean/sigma */
     NL_TWO_PASS, /* the rounded mean, then the squares around it: error grows with mean/sigma */
-    NL_REFINED   /* two-pass that starts from x minus one of its values and corrects the mean's
-                    rounding error: error does not grow */
+    NL_REFINED   /* two-pass on x minus one of its values, with a correction of the mean's rounding
+                    error: error does not grow */
 } nl_method;
 
 #define NL_BIT(e) (1u << (e))
 
-/* A threshold is a size at which an implementation switches to other code: a piece, a block of
- * rows, a tile, what its registers hold. The built-in suite tests just below, at and above each. */
+/* A threshold is a size at which an implementation switches to other code, such as a piece, a block
+ * of rows, a tile or the capacity of registers. The built-in suite tests sizes just below, at and
+ * just above each threshold. */
 typedef enum nl_axis {
     NL_OF_N,
     NL_OF_C,
@@ -180,25 +180,25 @@ typedef struct nl_threshold {
     size_t size;
 } nl_threshold;
 
-/* An implementation. NL_IMPL(), at the end of each kernel file, fills one in. */
+/* An implementation. NL_IMPL(), at the end of each kernel file, fills in an nl_impl. */
 typedef struct nl_impl {
     const char *name;               /* path of the file without ".c": "rmsnorm/naive" */
     const char *isa;                /* the instruction set it needs: "c" for plain C */
     const char *about;              /* a description in one line */
-    unsigned ops, passes, dtypes;   /* what it accepts: NL_BIT() of each nl_op, nl_pass, nl_dtype */
+    unsigned ops, passes, dtypes;   /* accepted: NL_BIT() of each nl_op, nl_pass, nl_dtype */
     size_t c_max;                   /* the largest c that it accepts; 0: any */
-    const nl_threshold *thresholds; /* ends with a size of 0; NULL: none */
+    const nl_threshold *thresholds; /* its thresholds, up to a size of 0; NULL: none */
     bool threaded;                  /* uses several threads if the call allows them */
     bool strided;                   /* accepts strided rows, given by its plan */
     bool streams;                   /* always stores y or dx past the caches */
     bool heeds_stores;              /* stores past the caches if its plan says so */
     bool range_safe;                /* correct even if a sum of squares leaves float's range */
-    bool demonstration;             /* made to show an error: measured, held to no bound */
+    bool demonstration;             /* made to show an error: measured, but with no error bound */
     nl_method method;
-    int lanes; /* independent accumulators in each sum: more of them, less error */
+    int lanes; /* independent accumulators in each sum; more accumulators have less error */
     void (*forward)(const nl_problem *, const nl_forward_args *, int threads);
     void (*backward)(const nl_problem *, const nl_backward_args *, int threads);
-    size_t (*scratch)(const nl_problem *); /* bytes of scratch; NULL: never any */
+    size_t (*scratch)(const nl_problem *); /* bytes of scratch; NULL: never needs scratch */
 } nl_impl;
 
 /* The strides of a problem, with zeros replaced by their defaults. */
@@ -208,13 +208,13 @@ typedef struct nl_rows {
     nl_stride x, dy, residual, y, residual_out;
 } nl_rows;
 
-/* How a call runs. nl_forward() and nl_backward() decide this once per call, from the problem, the
- * implementation, the threads and the caches. */
+/* How a call runs. nl_forward() and nl_backward() make the plan once per call, from the problem,
+ * the implementation, the threads and the caches. */
 typedef struct nl_plan {
     int threads;         /* upper limit of the kernel's last argument */
     bool streams;        /* implementations with heeds_stores store past the caches */
-    bool pieces;         /* threaded row norm: threads share each row, as there are fewer rows */
-    const nl_impl *each; /* threaded row norm: what each thread runs on its rows */
+    bool pieces;         /* threaded row norm: threads share each row if there are fewer rows */
+    const nl_impl *each; /* threaded row norm: implementation for each thread's rows */
     size_t first;        /* strided rows: row 0 of the kernel's problem is row `first` of rows */
     size_t first_cache;  /* bytes of a core's first-level data cache */
     const nl_rows *rows; /* strides of the rows; NULL: rows are contiguous */
@@ -223,24 +223,25 @@ typedef struct nl_plan {
 /* Compute a problem on at most `threads` >= 1 threads, with nl_best() if impl is NULL. No call uses
  * more than max(64, 4 per processor) threads, or more than the process can start (a child of
  * fork(): one). Below the fork threshold (see nl_best()) the threaded implementations of optimized/
- * use one. With impl NULL a call also uses one if timing shows that more are no faster;
- * implementation and bits stay those for `threads`. Another `threads` may select another
- * implementation, whose dgamma and dbeta differ in their last bits. On any status but NL_OK nothing
- * is written, and nl_message() names the error. n = 0 is NL_OK and accesses nothing. */
+ * use one thread. With impl NULL a call also uses one thread if timing shows that more are no
+ * faster; implementation and bits do not change. Another value of `threads` may select another
+ * implementation, whose dgamma and dbeta differ in their last bits. If the status is not NL_OK,
+ * nothing is written, and nl_message() names the error. n = 0 is NL_OK and accesses nothing. */
 NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *a,
                             int threads);
 NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backward_args *a,
                              int threads);
 
-/* The error of this thread's last failed call; "" before any. Also a note on a successful call:
- * that it got fewer threads, or (once) that the file named by NL_TUNING cannot be used. */
+/* The error of this thread's last failed call; "" before any failure. Also a note on a successful
+ * call that got fewer threads, or (once) on a file in NL_TUNING that cannot be used. */
 NL_API const char *nl_message(void);
 
 /* The table of implementations: nl_impl_at(0) to nl_impl_at(nl_impl_count() - 1), then NULL. */
 NL_API size_t nl_impl_count(void);
 NL_API const nl_impl *nl_impl_at(size_t i);
 
-/* Finds by name and ISA (NULL: any that runs here). NULL if there is none, or name is NULL. */
+/* Finds an implementation by name and ISA (NULL: any ISA that runs here). Returns NULL if there is
+ * none, or name is NULL. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
 /* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa (NULL: no)? */
@@ -251,14 +252,15 @@ NL_API bool nl_isa_runs(const char *isa);
  * NL_ISA, read once, caps it. */
 NL_API const char *nl_isa_best(void);
 
-/* The recommended implementation for the problem and that many threads, on the widest ISA that runs
- * here, which nl_forward(NULL, ...) runs; NULL if none accepts the problem. Small problems get one
- * that wakes no threads, outputs larger than the caches one that streams (or as p->stores says).
- * The thresholds are defaults, or those that `normlab tune` wrote into the file of the environment
- * variable NL_TUNING.
+/* The recommended implementation for the problem and `threads` threads, on the widest ISA that runs
+ * here; nl_forward(NULL, ...) runs it. NULL if none accepts the problem. Small problems get an
+ * implementation without threads. Outputs larger than the caches get one that streams, unless
+ * p->stores decides. `normlab tune` can write thresholds to a file; the environment variable
+ * NL_TUNING names this file, which replaces the default thresholds.
  *
  * In row norms, with one implementation or nl_best() on one machine, the bits of a row's y and dx
- * (but a NaN's payload) do not depend on n, its place, other rows, threads, alignment or stores. */
+ * (except a NaN's payload) do not depend on n, the row's position, other rows, threads, alignment
+ * or stores. */
 NL_API const nl_impl *nl_best(const nl_problem *p, int threads);
 
 /* Bytes of scratch that the implementation needs for the problem, often 0. */
@@ -268,7 +270,8 @@ NL_API size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p);
 NL_API int nl_max_threads(void);
 NL_API bool nl_has_openmp(void);
 
-/* Names: "layernorm", "forward", "f32"; "?" if unknown. The last gives the bytes of an element. */
+/* Names: "layernorm", "forward", "f32"; "?" if unknown. nl_dtype_size() gives the bytes of an
+ * element. */
 NL_API const char *nl_op_name(nl_op op);
 NL_API const char *nl_pass_name(nl_pass pass);
 NL_API const char *nl_dtype_name(nl_dtype dtype);

@@ -1,7 +1,7 @@
-/* Kernels from outside the tree: `normlab --load FILE.so` adds those of a shared library to the
- * table of implementations. The library exports the two functions below, and may be written in any
- * language that can do so (examples/). A file written like the kernels of the tree, with "kernel.h"
- * and NL_IMPL, has both functions already:
+/* Kernels from outside the tree: `normlab --load FILE.so` adds the kernels of a shared library to
+ * the table of implementations. The library exports the two functions below, and may be written in
+ * any language that can export them (examples/). A file that is written like the kernels of the
+ * tree, with "kernel.h" and NL_IMPL, already has both functions:
  *
  *     cc -O2 -fno-math-errno -ffp-contract=off -shared -fPIC -DNL_NAME='"rmsnorm/mine"' \
  *         -Iinclude -Icore mine.c -o mine.so
@@ -24,9 +24,9 @@ extern "C" {
 NL_API int normlab_kernel_abi(void);
 
 /* Returns kernel 0, 1, ... of the library; NULL after the last. The nl_impl must never change. Its
- * name is "FOLDER/NAME" in letters, digits and _ . + -, and not another kernel's; its isa is "c",
- * unless the code needs a wider instruction set. A kernel may rely on valid arguments, and must
- * neither allocate nor print. */
+ * name is "FOLDER/NAME" in letters, digits and _ . + -, and no other kernel has the name. Its isa
+ * is "c", unless the code needs a wider instruction set. A kernel may rely on valid arguments, and
+ * must neither allocate nor print. */
 NL_API const nl_impl *normlab_kernel(size_t i);
 
 #ifdef __cplusplus

@@ -1,4 +1,4 @@
-/* idea   var = E[x^2] - mean^2, so both sums grow in one reading of the row.
+/* idea   var = E[x^2] - mean^2, so one reading of the row gives both sums.
  * gain   Saves one pass over x, and two independent sums hide each other's latency.
  * fails  Spectacularly, and on purpose: the two terms nearly cancel when |mean| >> sigma. The error
  *        grows as (mean/sigma)^2; from about 4000 on, var can be negative and y NaN.

@@ -1,7 +1,7 @@
 /* idea   Welford 1962: updates the mean and the sum of squares around it with every element.
  * gain   One reading of x, without one_pass's cancellation.
- * fails  Slow: one division per element, which waits for the one before. The error grows with
- *        mean/sigma, a little faster than that of two_pass, which Welford is said to beat.
+ * fails  Slow: one division per element, which waits for the previous division. The error grows
+ *        with mean/sigma, a little faster than two_pass's, although Welford is said to be better.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,6 +1,6 @@
 /* idea   batch_backward_tiles, prefetching x and dy two rows ahead.
  * gain   A processor's own prefetcher does not follow four streams well.
- * fails  No gain where a cache holds x and dy: nothing is prefetched there.
+ * fails  No gain if a cache holds x and dy; then nothing is prefetched.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

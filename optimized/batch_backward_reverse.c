@@ -1,6 +1,6 @@
 /* idea   batch_backward_prefetch, writing dx from the last element to the first.
- * gain   dx first reads what the sums read last, which is still in a cache.
- * fails  No gain where the cache holds all of x and dy anyway, or almost nothing of them.
+ * gain   dx first reads the elements that the sums read last, which are still in a cache.
+ * fails  No gain if the cache holds all of x and dy, or almost nothing of them.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,6 +1,6 @@
 /* idea   batch_backward_prefetch, with dx stored past the caches.
  * gain   No line of dx is read before it is written, which saves one transfer of six.
- * fails  Where dx would have stayed in a cache for its next reader.
+ * fails  Loses if dx would have stayed in a cache for its next reader.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,6 +1,6 @@
 /* idea   batch_backward_reverse on several threads, without prefetching. Each thread takes some
- *        channels or, where channels are few, some pieces of the samples, whose sums are added in a
- *        fixed order: the bits are the same with any number of threads. dx is streamed where
+ *        channels or, if channels are few, some pieces of the samples. The pieces' sums are added
+ *        in a fixed order, so the bits are the same with any number of threads. dx is streamed if
  *        nl_best() would choose batch_backward_streaming.
  * gain   Scales with the number of cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.

@@ -1,7 +1,7 @@
 /* idea   batch_backward_simd with tiles of 8 rows by 4 vectors, whose sums stay in registers until
  *        the tile is done. Each loop has four vectors in flight.
- * gain   Saves seven of eight loads and stores of the sums, where the cache holds x and dy.
- * fails  Larger tensors are read row by row, in memory order, and gain little.
+ * gain   Saves seven of eight loads and stores of the sums, if the cache holds x and dy.
+ * fails  Little gain for larger tensors, which are read row by row, in memory order.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

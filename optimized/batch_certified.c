@@ -1,9 +1,9 @@
-/* idea   One reading for the statistics, of x - K with K the mean of a channel's first 16 values.
+/* idea   One reading gives the statistics of x - K; K is the mean of a channel's first 16 values.
  *        Its own sums certify it: c^2 <= var, with c = mean(x - K), proves that K was near enough
  *        to the mean. Otherwise the channel's strip is read again around the mean; a channel whose
  *        sums left float's range is computed in double.
  * gain   Saves one reading of three, with the accuracy of refined and the whole range of float.
- * fails  Where all channels begin with an outlier, it costs one reading more than refined.
+ * fails  Costs one reading more than refined if all channels begin with an outlier.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,7 +1,7 @@
 /* idea   batchnorm/inference.c in vectors: computes rstd * gamma once per channel, so that an
  *        element costs a subtraction and an FMA.
- * gain   As fast as copying. Folding the mean in as well, y = x * a + b, would save nothing more
- *        and multiply the error by mean/sigma.
+ * gain   As fast as copying. To fold the mean in as well, y = x * a + b, would save no time and
+ *        multiply the error by mean/sigma.
  * fails  For a single sample, computing rstd is most of the work.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"

@@ -1,7 +1,7 @@
 /* idea   batch_certified, prefetching x two rows ahead.
  * gain   Rows whose sums do not fit the first-level cache are read in parts. Each part begins at a
- *        new address, where the processor's own prefetcher comes late or not at all.
- * fails  No gain where a cache holds the tensor: nothing is prefetched there.
+ *        new address; there the processor's own prefetcher is late or absent.
+ * fails  No gain if a cache holds the tensor; then nothing is prefetched.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

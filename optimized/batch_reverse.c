@@ -1,6 +1,7 @@
 /* idea   batch_prefetch, writing y from the last element to the first.
- * gain   The output first reads what the statistics read last, which is still in a cache.
- * fails  No gain where the cache holds all of x anyway, or almost nothing of it.
+ * gain   The output first reads the elements that the statistics read last, which are still in a
+ *        cache.
+ * fails  No gain if the cache holds all of x, or almost nothing of it.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

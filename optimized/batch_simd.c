@@ -1,5 +1,5 @@
-/* idea   batchnorm/two_pass.c in vectors: across channels if these are adjacent, else along each
- *        channel.
+/* idea   batchnorm/two_pass.c in vectors: across channels if they are adjacent, otherwise along
+ *        each channel.
  * gain   Processes VLEN channels, or VLEN values of one channel, at a time.
  * fails  Across channels, each vector of x also loads and stores two vectors of sums.
  * SPDX-License-Identifier: MIT */

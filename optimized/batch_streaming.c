@@ -1,6 +1,6 @@
 /* idea   batch_prefetch, storing y past the caches.
  * gain   Saves a quarter of the traffic: an ordinary store first reads the line that it overwrites.
- * fails  Where y would have stayed in a cache for its next reader.
+ * fails  Loses if y would have stayed in a cache for its next reader.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,8 +1,8 @@
 /* idea   batch_simd with tiles of 8 rows by 4 vectors, whose sums stay in registers until the tile
  *        is done. Each loop has four vectors in flight.
- * gain   Saves seven of eight loads and stores of the sums, where the cache holds x.
- * fails  Eight rows at a time are eight streams from memory, and prefetchers follow one better:
- *        larger tensors are read row by row.
+ * gain   Saves seven of eight loads and stores of the sums, if the cache holds x.
+ * fails  Larger tensors are read row by row: eight rows at a time are eight streams from memory,
+ *        and prefetchers follow one stream better.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

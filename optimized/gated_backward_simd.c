@@ -1,12 +1,12 @@
 /* idea   gated_rmsnorm/backward in vectors, with exp in vector words. A row is read twice: for the
- *        sum of g * xhat and its terms of dgamma, then for dx and dgate. dgamma is summed over a
- *        few rows by itself, so that its error does not grow with each row.
+ *        sum of g * xhat and its terms of dgamma, then for dx and dgate. dgamma is first summed
+ *        over a few rows, so that its error does not grow with every row.
  * gain   VLEN elements a step, and no call of expf.
  * fails  Computes exp in both readings; loads and stores dgamma's sums once a row; uses one thread.
  * SPDX-License-Identifier: MIT */
 #include "gated/gated.h"
 
-enum { ROWS = 4 * VLEN }; /* rows whose terms of dgamma are summed by themselves */
+enum { ROWS = 4 * VLEN }; /* rows of a partial sum of dgamma */
 
 static const nl_threshold thresholds[] = {{NL_OF_C, VLEN}, {NL_OF_N, ROWS}, {0}};
 
@@ -41,7 +41,7 @@ NL_INLINE void gated_row(nl_backward_view row, float *some, bool streams) {
     for (size_t i = 0; i < row.c; i += VLEN) {
         const size_t k = lanes_left(row.c, i);
         const terms t = terms_of(row, i, k);
-        const vf term = t.gain * t.dn * t.xhat; /* lanes past the end: dy is 0, xhat may be NaN */
+        const vf term = t.gain * t.dn * t.xhat; /* in lanes past the end, xhat may be NaN */
         sum[i / VLEN % 4] += vkeep(term, k);
         if (row.dgamma) vstore(NL_F32, some, i, k, vfma(t.dn, t.xhat, vload(NL_F32, some, i, k)));
     }

@@ -1,10 +1,10 @@
 /* idea   Gated RMSNorm in vectors, with exp in vector words (gated/silu.h). A row is read twice:
- *        for the sum of the squares, then for y. With the gate first, x * silu(gate) is kept as
- *        floats in between, so that exp is computed once.
+ *        for the sum of the squares, then for y. With the gate first, floats of x * silu(gate) are
+ *        kept between the readings, so that exp is computed once.
  * gain   VLEN elements a step and no call of expf, unlike gated_rmsnorm/naive; a y that leaves the
  *        caches is streamed.
- * fails  With the gate last, the second reading waits for exp, which takes longer than the rest.
- *        Uses one thread.
+ * fails  With the gate last, the second reading waits for exp, which takes longer than all other
+ *        work. Uses one thread.
  * SPDX-License-Identifier: MIT */
 #include "gated/gated.h"
 

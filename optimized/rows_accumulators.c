@@ -1,6 +1,6 @@
 /* idea   rows_simd with four accumulators, so that four additions are in flight.
  * gain   The sums run at the speed of the loads if the row is in the first-level cache.
- * fails  No gain for rows from memory: there the adder was never the bottleneck.
+ * fails  No gain for rows from memory: their bottleneck was never the adder.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,7 +1,7 @@
 /* idea   Four rows at a time in the first reading: gain, dgamma and dbeta of a column are loaded
- *        and stored once for all four.
- * gain   Reads and writes the columns a quarter as often. Gains most if four rows fit the
- *        first-level cache, or not even one does.
+ *        and stored once for all four rows.
+ * gain   Reads and writes the columns a quarter as often. The gain is largest if four rows fit the
+ *        first-level cache, or if not even one row fits.
  * fails  Four rows of x and dy are often evicted from that cache before the second reading.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"

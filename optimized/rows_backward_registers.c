@@ -1,13 +1,14 @@
-/* idea   Rows of up to four vectors: a row is read once and stays in registers, and so do the gain
- *        and the sums for dgamma and dbeta, from one row to the next.
- * gain   Saves six loads and two stores a vector of a short row. Wider rows are refused.
+/* idea   Rows of up to four vectors: a row is read once and stays in registers. The gain and the
+ *        sums for dgamma and dbeta also stay in registers, for many rows.
+ * gain   Saves six loads and two stores a vector of a short row. This rung rejects wider rows.
  * fails  A row's dx waits for its sums, although the processor starts on the next row meanwhile.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_output.h"
 
 enum { VECTORS = 4 };
 
-/* A vector of columns. Each is a variable of its own, as in rows/sums.h; some may stay unused. */
+/* A vector of columns. Each vector is a separate variable, as in rows/sums.h; some may stay
+ * unused. */
 typedef struct column {
     vf gain, dgamma, dbeta;
 } column;
@@ -46,7 +47,7 @@ NL_INLINE void put_cell(const gradients *g, arrays row, size_t i, size_t k, cell
     vstore(g->v.t, row.dx, i, k, with_dresidual(g, row, i, k, dx));
 }
 
-/* Computes row r, of so many vectors, the last with k lanes. */
+/* Computes row r of `vectors` vectors, the last with k lanes. */
 NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vectors, size_t k,
                          backward_recipe q) {
     const arrays row = arrays_of_row(g, r);

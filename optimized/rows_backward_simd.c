@@ -1,8 +1,8 @@
 /* idea   One row at a time in vectors, read twice: for its sums and its terms of dgamma and dbeta,
  *        then for dx.
- * gain   VLEN elements a step. The second reading stores nothing but dx: stores that miss the
- *        first-level cache, alternating with stores that hit it, take twice the time.
- * fails  dgamma and dbeta are loaded and stored once a row.
+ * gain   VLEN elements a step. The second reading stores only dx: stores that miss the first-level
+ *        cache take twice the time if they alternate with stores that hit.
+ * fails  dgamma and dbeta are loaded and stored for every row.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 

@@ -1,6 +1,6 @@
 /* idea   rows_backward_blocks, storing dx past the caches and prefetching the next block.
  * gain   Saves a quarter of the traffic: an ordinary store first reads the line that it overwrites.
- * fails  Where dx would have stayed in a cache for its next reader.
+ * fails  Loses if dx would have stayed in a cache for its next reader.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 

@@ -1,13 +1,13 @@
-/* idea   Each thread gets runs of rows, and runs on each what nl_best() would choose on one thread.
- *        At the end the dgamma and dbeta of all runs are added.
+/* idea   Each thread gets runs of rows, and processes each run with the rung that nl_best() would
+ *        choose on one thread. At the end the dgamma and dbeta of all runs are added.
  * gain   Uses the cache bandwidth of all cores. Runs depend on n alone and are added from first to
  *        last, so the bits are the same with any number of threads.
- * fails  Waking threads takes microseconds, twice; and eight rows, however long, are one run.
+ * fails  Waking threads takes microseconds, twice. Eight rows, however long, are only one run.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
 #include "rows/backward_sums.h"
 
-/* The columns that a thread adds up at a time: a multiple of VLEN on every ISA. */
+/* The number of columns that a thread adds up at a time, a multiple of VLEN on every ISA. */
 enum { COLUMNS = 64 };
 
 enum { RUN_MIN = 8, RUN_MAX = 64, RUNS_MAX = 64 };
@@ -16,14 +16,14 @@ typedef struct job {
     const nl_problem *p;
     const nl_backward_args *a;
     size_t rows, runs; /* rows per run (the last may have fewer), and the number of runs */
-    size_t stride;     /* of one run's dgamma or dbeta, in floats */
+    size_t stride;     /* size of one run's dgamma or dbeta, in floats */
     float *sums;       /* [runs][2][stride] */
-    char *scratch;     /* one per run, for plan->each */
+    char *scratch;     /* scratch for plan->each, one per run */
     size_t scratch_bytes;
 } job;
 
-/* At least 8 rows, so that adding up the runs costs little; up to 64 if that leaves 16 runs; more
- * only to have at most 64 runs. */
+/* A run has at least 8 rows, so that adding up the runs costs little; up to 64 if that leaves 16
+ * runs; more only to limit the runs to 64. */
 static size_t rows_of_run(size_t n) {
     const size_t few = (n + 15) / 16, most = few < RUN_MAX ? few : RUN_MAX;
     const size_t least = (n + RUNS_MAX - 1) / RUNS_MAX;

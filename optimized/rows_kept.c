@@ -1,9 +1,9 @@
-/* idea   16-bit rows, converted once: the loop that sums a row keeps its x - K as floats, and the
- *        loop that writes it, two rows later, reads these.
+/* idea   16-bit rows, converted once: the loop that sums a row keeps the row's x - K as floats; two
+ *        rows later, the loop that writes the row reads these floats.
  * gain   Saves a conversion and LayerNorm's subtraction, stores y in whole lines, and no loop waits
  *        for a row's square root: with two bytes an element, arithmetic is the bottleneck.
  * fails  In f32 there is nothing to convert. Three rows of floats must fit the first-level cache,
- *        so rows longer than a block of sums are refused.
+ *        so this rung rejects rows longer than a block of sums.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,8 +1,8 @@
 /* idea   rows_kept, with x prefetched 1 KiB ahead, and the lines of y two rows before they are
  *        written.
- * gain   If y is in no near cache, its stores wait for their lines and, since stores complete in
- *        order, the stores of kept floats wait behind them. A prefetch does not wait.
- * fails  Where a core's own cache holds x and y: two instructions a line for nothing.
+ * gain   If y is in no near cache, stores to y wait for their lines. Stores complete in order, so
+ *        the stores of kept floats wait, too. A prefetch does not wait.
+ * fails  If a core's own cache holds x and y, two instructions per line are wasted.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

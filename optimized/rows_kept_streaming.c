@@ -1,7 +1,7 @@
 /* idea   rows_kept, storing y past the caches.
- * gain   As in rows_streaming. One loop reads and writes, so memory is never idle: a row of 16 bits
- *        leaves room in the first-level cache for the kept floats.
- * fails  Where y would have stayed in a cache for its next reader: twice the time.
+ * gain   The gain of rows_streaming. One loop reads and writes, so memory is never idle: a row of
+ *        16 bits leaves room in the first-level cache for the kept floats.
+ * fails  Takes twice the time if y would have stayed in a cache for its next reader.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,9 +1,9 @@
-/* idea   rows_certified, summing the next row in the loop that writes this one.
+/* idea   rows_certified, summing the next row in the loop that writes this row.
  * gain   Loads, stores and arithmetic overlap: memory is never idle, and the next row does not wait
  *        for this one's square root.
- * fails  A single row has no next one, and rows longer than 16384 are not pipelined. Where two rows
- *        of x, y, gamma and beta fill the first-level cache, or some of x comes from memory,
- *        rows_certified is faster.
+ * fails  A single row has no next row, and rows longer than 16384 are not pipelined. rows_certified
+ *        is faster if two rows of x, y, gamma and beta fill the first-level cache, or if some of x
+ *        comes from memory.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,6 +1,7 @@
 /* idea   rows_pipelined, prefetching x 4 KiB ahead.
  * gain   Helps processors whose own prefetcher stops at a page, or follows two streams badly.
- * fails  On other processors: an instruction a line, and near the end it fetches what nobody reads.
+ * fails  Other processors only pay: an instruction per line, and near the end prefetches of unused
+ *        data.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

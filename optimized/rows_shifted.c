@@ -1,7 +1,8 @@
 /* idea   Subtracting a constant K does not change the variance. Sums x - K and (x - K)^2 in one
- *        reading, K the mean of the first 16 elements; normalizes (x - K) - c, c = mean(x - K).
+ *        reading; K is the mean of the first 16 elements. Normalizes (x - K) - c, c = mean(x - K).
  * gain   One reading for the statistics, and the error of refined as long as K is near the mean.
- * fails  If the row begins with an outlier, K is far from the mean: the error is that of one-pass.
+ * fails  If the row begins with an outlier, K is far from the mean, and the error is as large as
+ *        one-pass's.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,6 +1,6 @@
 /* idea   The two-pass formula in vectors: VLEN elements a step, one accumulator.
  * gain   VLEN chains of additions instead of one: up to 16 times the speed, and less error too.
- * fails  Each addition waits for the one before: the adder idles three cycles of four.
+ * fails  Each addition waits for the previous addition: the adder is idle in three of four cycles.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

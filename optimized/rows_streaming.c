@@ -1,8 +1,9 @@
-/* idea   rows_certified, storing y past the caches in whole lines (rows/streaming.c). Meanwhile the
- *        next row is prefetched; wide rows are instead read, and then written, in groups of four.
+/* idea   rows_certified, storing y past the caches in whole lines (rows/streaming.c). The next row
+ *        is prefetched meanwhile; wide rows are not prefetched, but read and then written in groups
+ *        of four.
  * gain   Saves a third of the traffic: an ordinary store first reads the line that it overwrites.
  *        Memory is never idle, yet only one row, gamma and beta share the first-level cache.
- * fails  Where y would have stayed in a cache for its next reader: twice the time.
+ * fails  Takes twice the time if y would have stayed in a cache for its next reader.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,7 +1,7 @@
-/* idea   Rows are independent: each thread gets a run of them, and runs on it what nl_best() would
- *        choose on one thread. If there are fewer rows than threads, all threads share each long
- *        row, in the pieces in which every rung here sums it.
- * gain   Uses the cache bandwidth of all cores. Memory bandwidth is saturated by fewer.
+/* idea   Rows are independent: each thread gets a run of rows, and processes it with the rung that
+ *        nl_best() would choose on one thread. If there are fewer rows than threads, all threads
+ *        share each long row; every rung here sums a row in the same pieces.
+ * gain   Uses the cache bandwidth of all cores. A few cores saturate memory bandwidth.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
@@ -13,7 +13,7 @@ typedef struct job {
     nl_view row; /* the row that threads share */
     row_recipe q;
     float m;
-    totals *sums; /* of the row's pieces, around m */
+    totals *sums; /* sums of the row's pieces, around m */
     stats s;
 } job;
 
@@ -27,7 +27,7 @@ static void some_rows(void *context, size_t begin, size_t end) {
     plan.each->forward(&p, &a, 1);
 }
 
-/* Pieces [begin, end) of the shared row, as a view of their own. */
+/* A view of pieces [begin, end) of the shared row. */
 static nl_view piece_of(const job *j, size_t begin, size_t end) {
     nl_view part = j->row;
     const size_t from = begin * PIECE, to = end * PIECE < part.c ? end * PIECE : part.c;
@@ -49,7 +49,7 @@ static void some_sums(void *context, size_t begin, size_t end) {
     }
 }
 
-/* centred for all layers: without a mean, m and shift are 0 and change no bit. */
+/* centred is true for all layers: without a mean, m and shift are 0 and change no bit. */
 static void some_output(void *context, size_t begin, size_t end) {
     const job *j = context;
     const nl_view part = piece_of(j, begin, end);

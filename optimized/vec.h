@@ -1,7 +1,7 @@
 /* The vector words, inline functions in which SIMD kernels are written. vf is a vector of VLEN
  * floats (in plain C: one float), on which + - * / work lane by lane; vec/ISA.h defines the words
- * below for each instruction set, and the build selects one. k is how many lanes are real: VLEN, or
- * fewer at the end of a row, where no byte past them is accessed.
+ * below for each instruction set, and the build selects one. k is the number of real lanes: VLEN,
+ * or fewer at the end of a row. No byte past the real lanes is accessed.
  *
  *     vset(f)                f in every lane
  *     vfma(a, b, c)          a * b + c, rounded once where the processor can, else twice
@@ -31,7 +31,7 @@ _Static_assert(VLEN <= 16 && (VLEN & (VLEN - 1)) == 0,
 /* The types that vload and vstore support on every instruction set; tests/words tests them. */
 #define NL_VEC_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
 
-/* A function that is compiled once for each instruction set has a name for each, such as
+/* A function that is compiled for each instruction set has a name for each of them, such as
  * nl_rows_forward_avx2. NL_API exports it to kernels of --load. */
 #define NL_OF_ISA_(name, isa) nl_##name##_##isa
 #define NL_OF_ISA_OF_(name, isa) NL_OF_ISA_(name, isa)
@@ -46,12 +46,12 @@ NL_INLINE void vprefetch(const void *p) {
     __builtin_prefetch(p, 0, 2);
 }
 
-/* How many lanes of vector j lie within a row of c elements. */
+/* The number of lanes of vector j within a row of c elements. */
 NL_INLINE size_t lanes_of(size_t c, size_t j) {
     return c <= j * VLEN ? 0 : c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
 }
 
-/* Elements of a block, which a long sum adds up by themselves: 16 steps of four vectors. */
+/* Elements of a block, 16 steps of four vectors. A long sum adds up each block separately. */
 enum { SUM_BLOCK = 16 * 4 * VLEN };
 
 /* The end of the block that begins at i, in a sum that ends at `end`. */
@@ -59,7 +59,7 @@ NL_INLINE size_t block_end(size_t i, size_t end) {
     return end - i < SUM_BLOCK ? end : i + SUM_BLOCK;
 }
 
-/* The gain of the k features from i on: gamma, or 1 + w. */
+/* The gain of the k features that start at i: gamma, or 1 + w. */
 NL_INLINE vf vgain(const float *gamma, bool plus_one, size_t i, size_t k) {
     vf gain = gamma ? vload(NL_F32, gamma, i, k) : vset(1);
     if (gamma && plus_one) gain += vset(1);

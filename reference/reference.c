@@ -1,4 +1,4 @@
-/* The formulas of normlab.h, group by group, with every sum compensated.
+/* Computes the formulas of normlab.h, group by group, with compensated sums.
  * SPDX-License-Identifier: MIT */
 #include "reference.h"
 #include "parallel.h"
@@ -50,7 +50,7 @@ long double ref_gain(const nl_problem *p, const float *gamma, size_t j) {
     return p->op == NL_QWEN2_RMSNORM ? 1 + (long double)gamma[j] : (long double)gamma[j];
 }
 
-/* The logistic function, and the derivative of z * sigmoid(z): one term after the other. */
+/* The logistic function, and the derivative of z * sigmoid(z) as a sum of two terms. */
 static long double sigmoid(long double z) {
     return z < 0 ? expl(z) / (1 + expl(z)) : 1 / (1 + expl(-z));
 }
@@ -68,7 +68,7 @@ typedef struct job {
     const nl_problem *p;
     const ref_inputs *in;
     const ref_outputs *out;
-    bool changed; /* x, by a residual or a gate */
+    bool changed; /* a residual or a gate changes x */
     sum *dgamma, *dgamma_scale, *dbeta, *dbeta_scale;
 } job;
 
@@ -83,9 +83,9 @@ static inline long double input(const job *k, size_t i) {
     return k->changed ? changed_input(k, i) : k->in->x[i];
 }
 
-/* Has group g a NaN or an infinity? An x87 takes fifty times as long for such an operand. */
+/* Has group g a NaN or an infinity? An x87 takes fifty times as long for a NaN or an infinity. */
 static bool is_spoilt(const job *k, size_t g) {
-    if (k->p->pass == NL_INFERENCE) return false; /* its statistics are given */
+    if (k->p->pass == NL_INFERENCE) return false; /* the statistics are given */
     const double *residual = k->in->residual;
     const double *gate = k->p->op == NL_GATE_FIRST_RMSNORM ? k->in->gate : NULL;
     bool finite = true;
@@ -97,8 +97,8 @@ static bool is_spoilt(const job *k, size_t g) {
     return !finite;
 }
 
-/* Then no sum is a number, in double as in long double. Centred, nothing is; otherwise finite values
- * become 0. */
+/* Then no sum is a number, neither in double nor in long double. If centred, all results are NaN;
+ * otherwise finite values become 0. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
@@ -117,7 +117,7 @@ static void normalize_spoilt(const job *k, size_t g) {
     }
 }
 
-/* Statistics and xhat of group g. The mean is mean + rest, the rounding error of `mean`. */
+/* Statistics and xhat of group g. The mean is mean + rest; rest is the rounding error of `mean`. */
 static void normalize_numbers(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
@@ -180,7 +180,8 @@ double ref_silu_scale(const ref_outputs *o, size_t i) {
     return at_least_tiny(fabs(o->silu[i]));
 }
 
-/* dgate[i]; and dx[i], which is the gradient of x * silu(gate) so far if the gate comes first. */
+/* Computes dgate[i] and dx[i]. On entry, if the gate comes first, dx[i] is the gradient of x *
+ * silu(gate). */
 static void differentiate_gate(const job *k, size_t g, size_t i) {
     const ref_outputs *o = k->out;
     const nl_problem *p = k->p;
@@ -196,7 +197,7 @@ static void differentiate_gate(const job *k, size_t g, size_t i) {
     if (first) o->dx[i] *= o->silu[i], o->dx_scale[i] *= ref_silu_scale(o, i);
 }
 
-/* Is no term of dx of group g a NaN or an infinity? */
+/* Are all terms of dx of group g finite? */
 static bool is_finite_gradient(const job *k, size_t g) {
     const ref_outputs *o = k->out;
     bool finite = o->rstd[g] > 0; /* and not a NaN */
@@ -207,7 +208,7 @@ static bool is_finite_gradient(const job *k, size_t g) {
     return finite;
 }
 
-/* Does what differentiate_numbers() does, in double. */
+/* Like differentiate_numbers(), but in double. */
 static void differentiate_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
@@ -231,7 +232,7 @@ static void differentiate_spoilt(const job *k, size_t g) {
     }
 }
 
-/* dx of group g, and the scale of its error: the sum of the same terms without cancellation. A
+/* dx of group g, and the scale of its error, which is the sum of the terms' absolute values. A
  * rounded mean shifts every xhat equally, hence max(1, |xhat|). */
 static void differentiate_numbers(const job *k, size_t g) {
     const nl_problem *p = k->p;
@@ -275,7 +276,7 @@ static void groups(void *context, size_t begin, size_t end) {
     }
 }
 
-/* add(), in double if it makes a NaN or an infinity. */
+/* Like add(), but in double if the result is NaN or infinite. */
 static void add_any(sum *s, long double v) {
     const double total = (double)s->total, more = (double)v;
     if (isfinite(total + more))
@@ -284,7 +285,7 @@ static void add_any(sum *s, long double v) {
         s->total = total + more;
 }
 
-/* dgamma and dbeta of the features begin to end - 1, in the memory order of the tensor. */
+/* dgamma and dbeta of the features `begin` to `end` - 1, in the memory order of the tensor. */
 static void features(void *context, size_t begin, size_t end) {
     const job *k = context;
     size_t c = k->p->c, s = k->p->s;
@@ -327,7 +328,7 @@ const ref_format ref_formats[] = {[NL_F32] = {24, -126, 0x1p-126L, 0x1.fffffep12
                                   [NL_F16] = {11, -14, 0x1p-14L, 65504, 0x1p-11L},
                                   [NL_BF16] = {8, -126, 0x1p-126L, 0x1.fep127L, 0x1p-8L}};
 
-/* 2^e, for the exponents of a float; ldexpl() takes longer than all else here. */
+/* 2^e, for the exponents of a float; ldexpl() would take longer than all other code here. */
 static long double power_of_two(int e) {
     const uint64_t bits = (uint64_t)(1023 + e) << 52;
     double power;

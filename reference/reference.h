@@ -1,11 +1,12 @@
-/* The truth: every layer, forward, inference and backward, in compensated long double and two
- * passes. tests/library/reference.c and tests/library/gradients.c check it with MPFR, examples
- * worked by hand, and finite differences. SPDX-License-Identifier: MIT */
+/* The expected results: every layer, forward, inference and backward, in compensated long double
+ * and two passes. tests/library/reference.c and tests/library/gradients.c check it with MPFR,
+ * examples worked by hand, and finite differences. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"
 
-/* Tensors are doubles, which hold every storage type exactly. NULL as in normlab.h. */
+/* Tensors are doubles, which hold every storage type exactly. Arrays may be NULL as in
+ * normlab.h. */
 typedef struct ref_inputs {
     const double *x, *residual;              /* [n][c][s] */
     const double *gate;                      /* [n][c] */
@@ -14,7 +15,8 @@ typedef struct ref_inputs {
     const float *running_mean, *running_var; /* [c] */
 } ref_inputs;
 
-/* Owned by the caller. The values of a group share one mean: a row, or a channel of BatchNorm. */
+/* The caller owns the arrays. The values of a group share one mean: a row, or a channel of
+ * BatchNorm. */
 typedef struct ref_outputs {
     double *xhat;           /* [n][c][s]: (x - mean) * rstd, or x * rstd; y = gain * xhat + beta */
     double *sum;            /* [n][c]: x + residual; may be NULL */
@@ -22,10 +24,10 @@ typedef struct ref_outputs {
     long double *var;       /* [groups]: biased variance, or the mean square */
     long double *rstd;      /* [groups] */
     long double *magnitude; /* [groups]: mean |x|, the scale of the mean's rounding error */
-    long double *running_mean, *running_var; /* [c]: the new ones, or NULL */
-    double *dx, *dx_scale;                   /* [n][c][s], backward; and the scale of its error */
+    long double *running_mean, *running_var; /* [c]: the new running statistics, or NULL */
+    double *dx, *dx_scale;                   /* [n][c][s], backward; and the error's scale */
     long double *dgamma, *dgamma_scale, *dbeta, *dbeta_scale; /* [c], backward */
-    /* [n][c], with a gate: silu(gate), and in backward the sum of the terms of its derivative */
+    /* [n][c], with a gate: silu(gate), and in backward the sum of the terms of silu's derivative */
     double *silu, *slope_scale;
     double *dgate, *dgate_scale; /* [n][c], backward */
 } ref_outputs;
@@ -39,18 +41,19 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
 /* The gain of feature j: 1, gamma or 1 + w. */
 long double ref_gain(const nl_problem *p, const float *gamma, size_t j);
 
-/* The factor of xhat i in y: the gain, times silu(gate) if the gate comes last. */
+/* The factor of xhat[i] in y: the gain, times silu(gate) if the gate comes last. */
 long double ref_factor(const nl_problem *p, const float *gamma, const ref_outputs *o, size_t i);
 
-/* |silu(gate)|, at least 2^-300: the last factor of dx_scale[i] if the gate comes first, as
- * slope_scale[i] is of dgate_scale[i]. */
+/* |silu(gate)|, at least 2^-300. If the gate comes first, it is the last factor of dx_scale[i], and
+ * slope_scale[i] is the last factor of dgate_scale[i]. */
 double ref_silu_scale(const ref_outputs *o, size_t i);
 
-/* Rounds to nearest even by arithmetic on the exponent, independent of the kernels' conversion. */
+/* Rounds to nearest even by arithmetic on the exponent, independently of the kernels'
+ * conversion. */
 long double ref_round(nl_dtype t, long double v);
 
-/* Facts of a storage type: bits of the significand, exponent of the smallest normal number, that
- * number, the largest finite number, and the unit roundoff. */
+/* Facts of a storage type: bits of the significand, exponent of the smallest normal number, the
+ * smallest normal number, the largest finite number, and the unit roundoff. */
 typedef struct ref_format {
     int bits, low;
     long double smallest_normal, largest, unit;

@@ -1,8 +1,8 @@
 /* idea   The gradient as docs/backward.md derives it, with g = gain * dy and xhat = x * rstd:
  *            dx_i = rstd * (g_i - xhat_i * mean(g * xhat))
  *            dgamma_i = sum over rows of dy_i * xhat_i
- *        gamma stays inside the mean: moving it out in front is right only when it is constant.
- * gain   No mean(g) and no dbeta: saves what centring costs layernorm/backward.c.
+ *        gamma stays inside the mean: moving gamma to the front is right only when it is constant.
+ * gain   No mean(g) and no dbeta: saves the cost of centring in layernorm/backward.c.
  * fails  dgamma is read and written for every row.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

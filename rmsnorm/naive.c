@@ -1,7 +1,8 @@
 /* idea   The formula, read off the paper: the mean of the squares, then every element divided by
  *        the root. Two passes over the row where LayerNorm's naive rung makes three.
- * gain   None; this is the rung the others are measured against.
- * fails  A square overflows where |x| exceeds about 1e19. There is no mean, so nothing cancels.
+ * gain   None; every other rung is compared with this rung.
+ * fails  A square overflows where |x| exceeds about 1e19. RMSNorm subtracts no mean, so nothing
+ *        cancels.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,4 +1,4 @@
-/* A damaged file is an error; the reader guesses nothing. SPDX-License-Identifier: MIT */
+/* A damaged file is an error; the reader never guesses. SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 
 #include <errno.h>
@@ -120,7 +120,7 @@ bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]) {
 }
 
 void text_end_whole(char *text) {
-    size_t n = strlen(text), follow = 0; /* bytes 10xxxxxx after the first of a character */
+    size_t n = strlen(text), follow = 0; /* continuation bytes 10xxxxxx of a character */
     while (follow < 3 && follow < n && (text[n - 1 - follow] & 0xc0) == 0x80) follow++;
     if (follow == n) return;
     unsigned char first = (unsigned char)text[n - 1 - follow];
@@ -128,7 +128,8 @@ void text_end_whole(char *text) {
         text[n - 1 - follow] = '\0';
 }
 
-/* Accepts digits, sign, point and exponent; strtod also takes nan, inf, hexadecimal and blanks. */
+/* Accepts digits, sign, point and exponent only; strtod also takes nan, inf, hexadecimal,
+ * blanks. */
 bool csv_finite(const char *text, double *v) {
     char *end;
     if (text[strspn(text, "0123456789+-.eE")]) return false;

@@ -1,5 +1,5 @@
-/* CSV: cuts a file into records and fields in place, with messages that name file and line, and
- * writes fields. Checksums and lists of files. SPDX-License-Identifier: MIT */
+/* Reads CSV (cuts a file into records and fields in place; messages name file and line) and writes
+ * fields. Also checksums and lists of files. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <glob.h>
@@ -14,7 +14,7 @@ typedef struct scan {
     char *error;
     size_t error_size;
     char *at, *end;
-    size_t line, first_line; /* of the position, and of the record's start */
+    size_t line, first_line; /* lines of the position and of the record's start */
     char **fields;
     size_t count, room;
     bool cut; /* the text ended before the record did */
@@ -23,15 +23,15 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Is it a control character? Files may contain no control characters but tabs and line ends: any
- * other is damage, and printing it could send an escape sequence to the terminal. */
+/* Is it a control character? Files may contain only two kinds of control characters, tabs and line
+ * ends. Any other is damage, and printing it could send an escape sequence to the terminal. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
  * characters. */
 bool scan_file(scan *s, char **text);
 
-/* Cuts off the next line, number s->first_line. NULL: there is none. */
+/* Cuts off the next line, number s->first_line. NULL: end of the text. */
 char *scan_line(scan *s);
 
 /* Reads the next record into s->fields. A quote left open over several lines is an error; if the
@@ -40,22 +40,22 @@ bool scan_record(scan *s);
 
 bool ends_with(const char *text, const char *end);
 
-/* The path of a file beside results: FOO.csv without .csv, plus the ending. False: it is too
- * long. */
+/* Makes the path of a file beside results: FOO.csv without .csv, plus the ending. False: the path
+ * is too long. */
 enum { CSV_PATH = 4096 };
 bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
 
 /* Removes a UTF-8 character that a full buffer has cut at the end of the text. */
 void text_end_whole(char *text);
 
-/* Reads a number. False: it is none, or not finite. */
+/* Reads a number. False: the text is no number, or not a finite one. */
 bool csv_finite(const char *text, double *v);
 
-/* Write a field and a comma: text, quoted where it must be; a number, empty for a NaN. */
+/* Write a field and a comma: text, quoted if necessary; or a number, empty for a NaN. */
 void csv_text(FILE *out, const char *text);
 void csv_number(FILE *out, double v);
 
-/* Continues a CRC-32, zlib's, which begins as 0, with a text or a file. False: cannot read it. */
+/* Continue a CRC-32 (zlib's; initially 0) with a text or a file. False: cannot read the file. */
 uint32_t crc_text(uint32_t crc, const char *text);
 bool crc_file(uint32_t *crc, const char *path);
 

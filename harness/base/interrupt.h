@@ -4,7 +4,7 @@
 
 #include <stdbool.h>
 
-/* After this call the first Ctrl-C only sets a flag; a second one ends the process. */
+/* After this call the first Ctrl-C only sets a flag; a second Ctrl-C ends the process. */
 void interrupt_watch(void);
 
 bool interrupted(void);

@@ -119,7 +119,7 @@ typedef struct header {
     bool fields, fortran; /* fields: a list instead of a type */
 } header;
 
-/* Each of the three keys exactly once, in any order; false: malformed at *p. */
+/* Parses each of the three keys exactly once, in any order; false: malformed at *p. */
 static bool eat_header(const char **p, header *h, npy *a) {
     unsigned seen = 0;
     char key[16];

@@ -18,8 +18,8 @@ typedef struct npy {
 
 void npy_free(npy *a);
 
-/* A supported element type: NumPy's letter, the name in a .npy file, our name, and the type that
- * the library computes it in. */
+/* A supported element type: A type: NumPy's letter, the name in a .npy file, our name, and the
+ * library's type for it. */
 typedef struct npy_type {
     char letter;
     const char *name, *our_name; /* "f4", "f32"; ml_dtypes calls bf16 "V2": two bytes */
@@ -32,13 +32,13 @@ const npy_type *npy_type_named(const char *name); /* by "f4" */
 
 double npy_value(const npy *a, size_t i); /* of element i */
 
-/* Sets the count from the shape. False: memory cannot address the elements. */
+/* Sets the count from the shape. False: more elements than memory can address. */
 bool npy_count(npy *a, size_t bytes_each);
 
 /* The shape as Python spells it: (), (3,), (217, 384). */
 void npy_shape_text(const npy *a, char text[NPY_SHAPE_TEXT]);
 
-/* Where npy_wrong writes its message, which begins with the path; it always returns false. */
+/* npy_wrong writes its message here, after the path, and always returns false. */
 typedef struct npy_errors {
     const char *path;
     char *text;
@@ -50,11 +50,11 @@ bool npy_wrong(const npy_errors *to, const char *format, ...);
 /* Reads a .npy file, format versions 1.0, 2.0 and 3.0. Input is untrusted until checked. False: error says what is wrong with the file and what to do, and *out is empty. */
 bool npy_read(const char *path, npy *out, char *error, size_t error_size);
 
-/* Writes one as numpy.save does, version 1.0. Atomic: writes a temporary file beside the target and
- * renames it once it is complete. An existing target must be a writable regular file. */
+/* Writes a file as numpy.save does, version 1.0. Atomic: writes a temporary file beside the target
+ * and renames it once it is complete. An existing target must be a writable regular file. */
 bool npy_write(const char *path, char type, size_t rank, const size_t *shape, const void *data,
                char *error, size_t error_size);
 
-/* Writes several files; renames none before all are complete. */
+/* Writes several files; renames them only after all are complete. */
 bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, char *error,
                    size_t error_size);

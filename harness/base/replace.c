@@ -12,7 +12,7 @@ static void forget(replacement *r) {
     *r = (replacement){0};
 }
 
-/* A new file in the target's folder, since rename() works within one file system only. */
+/* Makes a new file in the target's folder, since rename() works within one file system only. */
 static void create_beside(replacement *r) {
     const char *slash = strrchr(r->target, '/');
     const int folder = slash ? (int)(slash + 1 - r->target) : 0;
@@ -32,7 +32,7 @@ bool replace_begin(replacement *r, const char *path) {
     *r = (replacement){0};
     if (exists && !S_ISREG(st.st_mode)) return (r->file = fopen(path, "wb")) != NULL;
     if (exists && access(path, W_OK) != 0) return false;
-    r->target = realpath(path, NULL); /* replaces a link's target, not the link */
+    r->target = realpath(path, NULL); /* if the path is a link, replaces its target */
     if (!r->target) r->target = strdup(path);
     if (r->target) create_beside(r);
     if (r->file && (!exists || fchmod(fileno(r->file), st.st_mode & 0777) == 0)) return true;

@@ -1,4 +1,5 @@
-/* Replaces a file whole or not at all: writes a new file beside it, and renames that at the end.
+/* Replaces a file completely or not at all: writes a new file beside the old one and renames it at
+ * the end.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -7,12 +8,12 @@
 
 typedef struct replacement {
     FILE *file;               /* to write into */
-    char *target, *temporary; /* NULL for a device or a pipe, which are not replaced */
+    char *target, *temporary; /* NULL: the path is a device or a pipe, written directly */
 } replacement;
 
-/* False: errno says why it cannot be written. Otherwise replace_end must follow. */
+/* False: cannot write, for the reason in errno. True: the caller must call replace_end. */
 bool replace_begin(replacement *r, const char *path);
 
-/* Renames the new file if `keep`, else removes it. False: the old file is unchanged; with `keep`
- * errno says why. */
+/* With `keep` renames the new file, otherwise removes it. False: the old file is unchanged; with
+ * `keep`, errno has the reason. */
 bool replace_end(replacement *r, bool keep);

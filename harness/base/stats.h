@@ -7,7 +7,7 @@
 #include <stddef.h>
 
 /* An estimate and the interval that holds the true median with a given confidence. With too few
- * values for that, low and high are -INFINITY and INFINITY. */
+ * values for an interval, low and high are -INFINITY and INFINITY. */
 typedef struct estimate {
     double median, low, high;
 } estimate;
@@ -16,16 +16,16 @@ typedef struct estimate {
  * from the binomial distribution. Sorts the values in place. confidence: for example 0.95. */
 estimate stats_median(double *values, size_t n, double confidence);
 
-/* From fewer passes, or sittings, no interval can be estimated. */
+/* The fewest passes, or sittings, that give an interval. */
 enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 };
 
 /* The median of n values that each come from many rounds, such as passes, with a 95 % interval.
- * From six values on it is the sign test's; for three to five values it is Student's, about the
- * mean. Sorts in place. */
+ * From six values on the interval is the sign test's; for three to five values it is Student's,
+ * around the mean. Sorts in place. */
 estimate stats_middle(double *values, size_t n);
 
-/* The difference b - a of the means of two such sets, of at least two values each, with Student's
- * 99 % interval. */
+/* The difference b - a of the means of two sets of at least two values each, with Student's 99 %
+ * interval. */
 estimate stats_difference(const double *a, size_t na, const double *b, size_t nb);
 
 /* Returns the mean; adds the squares of the distances from the mean to *squares. */
@@ -34,8 +34,8 @@ double stats_mean(const double *values, size_t n, double *squares);
 /* The q-quantile; sorts the values in place. */
 double stats_quantile(double *values, size_t n, double q);
 
-/* The largest k, counted from 1, for which [k-th smallest, k-th largest] of n values holds the
- * median with the confidence; 0 when even the extremes do not. */
+/* The largest k, counted from 1, for which [k-th smallest, k-th largest] of n values contains the
+ * median with the given confidence; 0: there is none. */
 size_t stats_rank(size_t n, double confidence);
 
 /* The confidence that each of N intervals needs so that all hold together with 95 %
@@ -46,16 +46,17 @@ typedef enum comparison { FASTER, SLOWER, SAME, NOT_RESOLVED } comparison;
 
 const char *comparison_name(comparison c); /* "NOT RESOLVED" */
 
-/* log_ratio: of time over baseline time. SAME: the whole interval lies within +-margin (a log
- * ratio: 0.02 is about 2 %), and so does the A/A band. FASTER and SLOWER: the whole interval lies
- * beyond the band, the baseline's ratio to itself in the same rounds. */
+/* log_ratio: the logarithm of time over baseline time. SAME: the whole interval lies within
+ * +-margin (a log ratio: 0.02 is about 2 %), and so does the A/A band. FASTER and SLOWER: the whole
+ * interval lies beyond the band, which is the baseline's ratio to itself in the same rounds. */
 comparison stats_verdict(estimate log_ratio, double band, double margin);
 
-/* The band of an A/A candidate: the end of its interval farther from 0, without sign. */
+/* The band of an A/A candidate: the larger absolute value of its interval's two ends. */
 double stats_band(estimate log_ratio);
 
-/* Is a time below the limit's by more than margin and band? log_ratio: time over the limit's. */
+/* Is a time below the limit by more than margin and band? log_ratio: logarithm of time over
+ * limit. */
 bool stats_impossible(estimate log_ratio, double band, double margin);
 
-/* Estimates how many rounds after n resolve the verdict; 0 when it is resolved. */
+/* Estimates the number of rounds after n that resolve the verdict; 0: it is resolved. */
 size_t stats_rounds_to_go(estimate log_ratio, double band, double margin, size_t n);

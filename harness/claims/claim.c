@@ -29,8 +29,8 @@ static bool read_number(const char *text, double *out) {
     return end != text && !*end && *out >= 0 && isfinite(*out);
 }
 
-/* "HOW[,HOW]... [CASE]...": every HOW with every CASE, or by itself. Returns NULL, or what the value
- * should be. */
+/* "HOW[,HOW]... [CASE]...": combines every HOW with every CASE, or takes every HOW alone. Returns
+ * NULL, or a description of valid values. */
 static const char *read_settings(const char *text, claim *c) {
     const size_t end = strcspn(text, " ");
     for (size_t at = 0, n; at <= end; at += n + 1) {
@@ -50,7 +50,7 @@ static const char *read_settings(const char *text, claim *c) {
     return NULL;
 }
 
-/* Has an earlier line given this key? `paper` is in place of predicate and share. */
+/* Has an earlier line given this key? `paper` replaces predicate and share. */
 static bool is_given(const claim *c, const char *key) {
     const bool paper = strcmp(key, "paper") == 0;
     return (strcmp(key, "claim") == 0 && *c->text) || (strcmp(key, "source") == 0 && *c->source) ||
@@ -104,7 +104,7 @@ const char *claim_verdict_name(claim_verdict v) {
 claim_verdict claim_decide(estimate wide, predicate expected, double same, double margin) {
     double low = wide.low, high = wide.high;
     if (isnan(wide.median) || !(low <= high)) return UNRESOLVED;
-    if (low >= same - margin && high <= same + margin) return EQUAL; /* false where same is NaN */
+    if (low >= same - margin && high <= same + margin) return EQUAL; /* false if `same` is NaN */
     if (expected.low == expected.high) expected.low -= margin, expected.high += margin;
     if (isinf(expected.high)) expected.low = nextafter(expected.low, INFINITY); /* X is not > X */
     if (isinf(expected.low)) expected.high = nextafter(expected.high, -INFINITY);
@@ -133,7 +133,7 @@ bool setting_same_race(const setting *a, const setting *b) {
     return strcmp(a->how, b->how) == 0 && strcmp(a->tail, b->tail) == 0;
 }
 
-/* Returns NULL, or a message: what the claim lacks, or what is wrong with a setting. */
+/* Returns NULL, or a message about a missing key or a wrong setting. */
 static const char *incomplete(const claim *c) {
     if (!*c->text) return "there is no line `claim:`";
     if (!*c->source) return "there is no line `source:`";
@@ -216,12 +216,12 @@ claim_outcome claim_outcome_of(const claim *c, const setting *s) {
     if (s->verdict == EQUAL) return NO_DIFFERENCE;
     const bool above = p->low >= same && p->high > same, below = p->high <= same && p->low < same;
     if (isnan(same)) return side > 0 ? MORE : LESS;
-    if (!above && !below) return MORE; /* without the doubt whether there is a difference */
+    if (!above && !below) return MORE; /* the claimed range contains `same` */
     if (above == (side > 0)) return MORE;
     return (above ? s->f.wide.high <= same : s->f.wide.low >= same) ? OTHER_WAY : LESS;
 }
 
-/* Was it timed too seldom for an answer? */
+/* Was the setting timed in too few passes for an answer? */
 static bool first_look(const setting *s) {
     return s->measured && s->passes && s->passes < PASSES_ENOUGH;
 }

@@ -14,33 +14,34 @@ typedef enum claim_verdict { SUPPORTED, REFUTED, EQUAL, UNRESOLVED, CLAIM_VERDIC
 /* "SUPPORTED", "REFUTED", "SAME", "NOT RESOLVED" */
 const char *claim_verdict_name(claim_verdict v);
 
-/* The claim holds if the figure lies between low and high or, if these are equal, within the margin
- * of them. */
+/* The claim holds if the figure lies between low and high or, if low equals high, within the margin
+ * around them. */
 typedef struct predicate {
     double low, high;
 } predicate;
 
-/* Where a claim is measured. The first setting is the one that the claim means. */
+/* A mode and a case for which a claim is measured. The first setting is the one that the claim
+ * means. */
 typedef struct setting {
     char how[32], tail[200]; /* "simd", "forward/f32/64x1024/normal"; tail may be empty */
     figure f;
     claim_verdict verdict;
-    bool measured; /* false: why says why not */
-    size_t passes; /* in which it was timed; 0: not timed */
+    bool measured; /* false: `why` has the reason */
+    size_t passes; /* passes that timed it; 0: not timed */
     char why[400];
 } setting;
 
 typedef struct claim {
     char name[64], text[CLAIM_TEXT], source[CLAIM_TEXT], why[CLAIM_TEXT];
     const quantity *q;
-    const paper_row *paper; /* or NULL; it gives the predicate and the norm's share */
+    const paper_row *paper; /* source of the predicate and the norm's share, or NULL */
     predicate expected;
-    double margin, share; /* share of the step, a fraction; 1: the norm by itself */
+    double margin, share; /* the norm's fraction of a step; 1: the norm alone */
     setting at[SETTINGS_MAX];
     size_t settings;
 } claim;
 
-/* Reads a claim, which gets the file's name. False: error says what is wrong, and in which line. */
+/* Reads a claim and names it after the file. False: `error` describes the error and its line. */
 bool claim_read(const char *path, claim *out, char *error, size_t error_size);
 
 /* A NaN is never SUPPORTED, REFUTED or EQUAL. same: the figure that means no difference. */
@@ -49,13 +50,14 @@ claim_verdict claim_decide(estimate wide, predicate expected, double same, doubl
 /* Do two settings need the same race? */
 bool setting_same_race(const setting *a, const setting *b);
 
-/* Why a setting has no figure; "": it has one. */
+/* The reason why a setting has no figure; "": it has a figure. */
 const char *setting_why(const setting *s);
 
-/* Does a reason say that the machine lacks what a race needs? That is no failure. */
+/* Is the reason that the machine lacks something that the race needs? Then the race has not
+ * failed. */
 bool claim_lacks(const char *why);
 
-/* Is it measured in a framework, by another program (evidence.h), instead of in a mode? */
+/* Is the setting measured by another program, in a framework (evidence.h), instead of in a mode? */
 bool claim_is_elsewhere(const setting *s);
 
 /* The outcome of a setting. docs/claims.md explains outcomes and answers. */
@@ -81,9 +83,8 @@ typedef enum claim_answer {
     CLAIM_ANSWERS
 } claim_answer;
 
-/* "as claimed", "more", "less", "the other way round", "no difference",
- * "not resolved", "not run". More and less are distances from no difference: 3 % slower is less
- * than 10 % slower. */
+/* "as claimed", "more", "less", "the other way round", "no difference", "not resolved", "not run".
+ * "more" and "less" compare distances from no difference: 3 % slower is less than 10 % slower. */
 claim_outcome claim_outcome_of(const claim *c, const setting *s);
 const char *claim_outcome_name(claim_outcome o);
 
@@ -100,8 +101,8 @@ enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };
 /* The answer to a claim in one sentence, so that nobody has to derive it from the verdicts. */
 void claim_sentence(const claim *c, char *text, size_t size);
 
-/* The caches of the machine that was measured, as in machine.txt: "L1 48K (cpus 0), L2 ...". Without
- * it, those of this machine. */
+/* The caches of the machine that was measured, as in machine.txt: "L1 48K (cpus 0), L2 ...".
+ * Without this text, the caches of this machine. */
 void claim_caches(const char *caches);
 
 /* "SIMD, 64 x 1024 in L2" */

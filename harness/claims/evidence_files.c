@@ -7,7 +7,7 @@
 #include <string.h>
 #include <time.h>
 
-/* Of the logarithm of a ratio of two times. */
+/* The largest plausible logarithm of a ratio of two times. */
 #define LOG_MOST 100
 
 enum { HOW, CASE, VERDICT, RATIO, LOW, HIGH, BAND, ROUNDS, WHY, NEEDED, AA = NEEDED, COLUMNS };
@@ -99,7 +99,7 @@ typedef struct origin {
     double when;           /* in seconds; NaN: not known */
 } origin;
 
-/* NaN: no such second in this century. */
+/* NaN: the date does not exist, or is not in this century. */
 static double seconds_of(const char *date) {
     static const char form[] = "%Y-%m-%dT%H:%M:%SZ";
     struct tm t = {0};
@@ -127,7 +127,7 @@ static origin origin_of(const char *folder) {
     return o;
 }
 
-/* Of races.csv, and of the facts that are the pass's own. */
+/* The checksum of races.csv and of the facts about the pass. */
 static bool sum_of(const char *folder, const origin *o, char sum[9]) {
     char path[4400];
     uint32_t crc = 0;
@@ -147,8 +147,8 @@ bool evidence_seal(const char *folder) {
     return out && fclose(out) == 0;
 }
 
-/* Adds a pass. The facts of the machine that its machine.txt lacks are those of home. False:
- * e->fault says how it is damaged. */
+/* Adds a pass. Facts about the machine that machine.txt lacks are taken from home. False: e->fault
+ * describes the damage. */
 static bool read_pass(evidence *e, const char *folder, const origin *home, origin *o) {
     const size_t before = e->count;
     char path[4400], sum[9];
@@ -171,7 +171,7 @@ static bool read_pass(evidence *e, const char *folder, const origin *home, origi
     return true;
 }
 
-/* Facts that one of them lacks do not count. */
+/* Facts that either machine lacks do not count. */
 static bool same_machine(const origin *a, const origin *b) {
     bool same = true;
     for (int k = 0; k < OF_MACHINE; k++)

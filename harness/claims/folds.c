@@ -55,7 +55,7 @@ double folds_centring(const fixture *f) {
             mean += row[j] / (double)p->c;
         }
         normalize(row, p->c, true, eps, want);
-        for (int i = 0; i < 2; i++) { /* LayerNorm of x; RMSNorm of x - mean */
+        for (int i = 0; i < 2; i++) { /* LayerNorm of x, and RMSNorm of x - mean */
             for (size_t j = 0; j < p->c; j++) stored[j] = as(NL_BF16, row[j] - (i ? mean : 0));
             normalize(stored, p->c, !i, eps, got);
             for (size_t j = 0; j < p->c; j++) {

@@ -1,12 +1,13 @@
-/* Layers without statistics, which were proposed in place of norms: y = gamma * f(alpha * x) + beta,
- * f = tanh in Dynamic Tanh (arXiv 2503.10622), erf in Derf (arXiv 2512.10938). In f32, compiled once
- * for each ISA. SPDX-License-Identifier: MIT */
+/* Layers without statistics that were proposed as replacements of norms: y = gamma * f(alpha * x) +
+ * beta. f is tanh in Dynamic Tanh (arXiv 2503.10622) and erf in Derf (arXiv 2512.10938). They
+ * compute in f32 and are compiled once for each ISA. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>
 #include <stddef.h>
 
-/* alpha = 1/2, where training begins. The largest errors of f, in units of 2^-24. */
+/* alpha is 1/2, its value at the beginning of training. The largest errors of f, in units of
+ * 2^-24. */
 #define POINTWISE_ALPHA 0.5f
 #define POINTWISE_UNITS 8
 
@@ -25,5 +26,5 @@ typedef struct pointwise_isa {
     float (*squares)(const float *x, size_t c);
 } pointwise_isa;
 
-/* Finds the functions of plain C, or those of the widest ISA that runs here. */
+/* Finds the functions of plain C, or of the widest ISA that runs here. */
 const pointwise_isa *pointwise_find(bool plain);

@@ -13,8 +13,8 @@ float POINTWISE_SQUARES(const float *x, size_t c);
 #define FMA(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* x p(x^2) / q(x^2); beyond the range of this fit, 1 or -1. The coefficients were fitted for the
- * least largest relative error on [0, end], which is a third of a unit. */
+/* x p(x^2) / q(x^2); beyond the range of this fit, 1 or -1. The coefficients minimize the largest
+ * relative error on [0, end], which is a third of a unit. */
 typedef struct quotient {
     float end, p[6], q[6];
 } quotient;

@@ -19,7 +19,7 @@ static bool fail(const question *q, const char *format, const char *what) {
     return false;
 }
 
-/* The implementation of one side of the mode; NULL: nothing does. */
+/* The implementation of one side of the mode; NULL: there is none. */
 static const nl_impl *impl_of(const question *q, int side) {
     const mode *m = mode_find(q->how);
     const nl_impl *k = m ? mode_impl(m, side, &q->two[side]->c.problem) : NULL;
@@ -58,7 +58,7 @@ static bool traffic(const question *q, figure *out) {
     return exactly(100 * (1 - (double)m->transfers[1] / m->transfers[0]), out);
 }
 
-/* How often x must be read for right statistics: once, if an implementation that reads it once is
+/* How often must x be read for right statistics? Once, if an implementation that reads x once is
  * right within a bound. */
 static double reads_needed(fixture *s) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
@@ -108,7 +108,8 @@ static bool identity(const question *q, figure *out) {
     return exactly(worst, out);
 }
 
-/* Counts elements in which Qwen2RMSNorm with w = 0 differs in a bit from RMSNorm without a gain. */
+/* Counts the elements of Qwen2RMSNorm with w = 0 that differ in a bit from RMSNorm without a
+ * gain. */
 static bool qwen_start(const question *q, figure *out) {
     fixture *s = q->two[1];
     nl_problem p = s->c.problem;
@@ -131,7 +132,8 @@ static bool qwen_start(const question *q, figure *out) {
 }
 
 /* The operations of two norms in per cent of those of a transformer block's matrix products. For
- * width c and n tokens a norm has 8 an element, the products have 24 n c^2 + 4 n^2 c. */
+ * width c and n tokens, a norm has 8 operations per element, and the products have 24 n c^2 + 4 n^2
+ * c in all. */
 static bool flops_share(const question *q, figure *out) {
     double n = (double)q->two[0]->c.problem.n, c = (double)q->two[0]->c.problem.c;
     return exactly(100 * 16 * n * c / (24 * n * c * c + 4 * n * n * c), out);
@@ -156,8 +158,8 @@ static bool from_y(const question *q, figure *out) {
     return exactly(folds_from_y(q->two[0]), out);
 }
 
-/* HOW is tN. A layer of N-fold tensor parallelism keeps s b h (10 + 24 / N) bytes besides the matrix
- * of attention, 4 s b h of them the inputs of its two norms. */
+/* HOW is tN. With N-fold tensor parallelism a layer saves s b h (10 + 24 / N) bytes besides the
+ * attention matrix; 4 s b h bytes are the inputs of the layer's two norms. */
 static bool norm_inputs(const question *q, figure *out) {
     char *end = NULL;
     const double n = q->how[0] == 't' ? strtod(q->how + 1, &end) : 0;
@@ -166,10 +168,10 @@ static bool norm_inputs(const question *q, figure *out) {
 }
 
 /* HOW is layer, four or mixer. Counts the numbers that a backward pass of Qwen3-Next-80B-A3B needs
- * for each token, each number once. Two norms: inputs and outputs, c each. The mixer: queries and
- * keys of c and values of v, before the convolution and after it; normalized queries and keys; the
- * gated norm's gate, input and output. Ten experts and a shared one: inputs and results. One layer
- * of four has attention, with a gate, and 512 keys and values. */
+ * for each token, each number once. Two norms have inputs and outputs, c numbers each. The mixer
+ * has queries and keys (c) and values (v), before and after the convolution; normalized queries and
+ * keys; and the gated norm's gate, input and output. Ten experts and a shared expert have inputs
+ * and results. One layer of four has attention, with a gate, and 512 keys and values. */
 static bool gated_outputs(const question *q, figure *out) {
     const double c = 2048, v = 4096, mixer = 2 * c + 2 * (2 * c + v) + 2 * c + 3 * v,
                  experts = 12 * c + 11 * 3 * 512, attention = 2 * c + 5 * v + 3 * 512;

@@ -5,17 +5,17 @@
 #include "timing/race.h"
 #include "timing/fixture.h"
 
-/* The mode and case of a measurement. */
+/* A measurement: its mode and case. */
 typedef struct question {
     race *by;               /* by->why gets the reason if it fails */
     const char *how, *tail; /* "simd", "forward/f32/64x1024/normal" */
-    fixture *two[2];        /* LayerNorm's and RMSNorm's, if nothing is timed */
+    fixture *two[2];        /* fixtures of LayerNorm and RMSNorm, if nothing is timed */
 } question;
 
-/* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of`, which
- * converts its log ratio; any other has `get`, `alone` if it needs no fixtures, and `pass` if it is
- * about that pass only. Sentences are BEFORE figure AFTER; if RMSNorm needs more than LayerNorm,
- * NEEDS difference MORE, or NEEDS ratio TIMES. */
+/* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of` to
+ * convert its log ratio. Any other quantity has `get`, `alone` if it needs no fixtures, and `pass`
+ * if it exists for that pass only. Sentences have the form BEFORE figure AFTER or, if RMSNorm needs
+ * more than LayerNorm, NEEDS difference MORE, or NEEDS ratio TIMES. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;
@@ -34,27 +34,27 @@ const quantity *quantity_find(const char *name);
 /* Computes a quantity that is not timed. */
 bool quantity_compute(const quantity *of, question *q, figure *out);
 
-/* Is it about the time of LayerNorm and RMSNorm? */
+/* Does the quantity compare the times of LayerNorm and RMSNorm? */
 bool quantity_of_layers(const quantity *q);
 
-/* What it costs in accuracy to fold a part of a norm into the neighbouring weights, or to keep y
- * instead of x for backward. Only stored values are rounded, to the case's type; everything is
- * computed in double. */
+/* The loss of accuracy if a part of a norm is folded into the neighbouring weights, or if y is
+ * saved for backward instead of x. Only stored values are rounded, to the case's type; everything
+ * is computed in double. */
 
-/* The rms error of W * xhat with the gain folded into W, over that of W * (gain * xhat): all of W,
- * gain and the norm's output are stored. W is N(0, 1 / c), with 64 rows. NAN: out of memory. */
+/* The ratio of two rms errors: W * xhat with the gain folded into W, over W * (gain * xhat). W, the
+ * gain and the norm's output are stored values. W is N(0, 1 / c), with 64 rows. NAN: out of memory. */
 double folds_gain(const fixture *rmsnorm);
 
-/* A layer with centred weights gives x - mean(x), of which RMSNorm is LayerNorm of x. This is the
- * ratio of their rms errors, RMSNorm's over LayerNorm's, with either row stored in bf16. The truth
- * is LayerNorm of the case's x. */
+/* A layer with centred weights gives x - mean(x), and RMSNorm of x - mean(x) is LayerNorm of x.
+ * Returns the rms error of this RMSNorm over LayerNorm's, if the inputs of both are stored in bf16.
+ * The expected values are LayerNorm of the case's x. */
 double folds_centring(const fixture *layernorm);
 
 /* The mean of a row as a share of its rms, in per cent: the cosine of the row and the vector of
- * ones. Averaged over the rows, with its sign or without. */
+ * ones. The result is the average over the rows, of the signed or the absolute value. */
 double folds_ones(const fixture *layernorm, bool sign);
 
-/* Backward may compute xhat from the stored y as (y - beta) / gamma, or from the stored x. The
- * first way's rms error of dx over the second's; both errors are relative to the terms of dx. beta
- * is N(0, 1). */
+/* Backward may compute xhat from the stored y as (y - beta) / gamma, or from the stored x. Returns
+ * the rms error of dx from y over the rms error of dx from x; both errors are relative to the terms
+ * of dx. beta is N(0, 1). */
 double folds_from_y(const fixture *backward);

@@ -17,8 +17,8 @@ enum { NO_PRODUCT, AFTER_NORM, BEFORE_NORM };
 typedef struct rival {
     const char *name, *words;
     const char *layer, *impl, *isa; /* impl: a rung, or "best"; isa NULL: plain C */
-    bool one_row;                   /* the choice of nl_best() for one row */
-    bool plain; /* without a gain, which is folded into the product if there is one */
+    bool one_row;                   /* chosen by nl_best() for one row */
+    bool plain; /* no gain: if there is a product, its weights contain the gain */
     bool pointwise, scalar;
     pointwise_kind f;
     int product;
@@ -80,10 +80,10 @@ const char *rivals_words(const char *how) {
     return text;
 }
 
-/* A rival made ready. Both of a pair have the same x, gamma and w. */
+/* A rival made ready. Both rivals of a pair have the same x, gamma and w. */
 typedef struct contender {
     const rival *of;
-    candidate norm; /* its fixture, and its rung if it has one */
+    candidate norm; /* the rival's fixture, and its rung or NULL */
     float *w, *z;   /* the product's second factor [c][c], and the result [n][c] */
     const pointwise_isa *isa;
     step *model;
@@ -103,7 +103,7 @@ static void multiply(const contender *k, const float *from) {
     blas_multiply(n, c, c, 1, (matrix){from, c, false}, (matrix){k->w, c, false}, 0, k->z, c);
 }
 
-/* RMSNorm commutes with the product, as each row is only scaled. */
+/* RMSNorm commutes with the product, because it only scales each row. */
 static void product_first(const contender *k, const float *x) {
     const nl_problem *p = problem_of(k);
     multiply(k, x);
@@ -126,7 +126,7 @@ static void normalize(const contender *k) {
                1);
 }
 
-/* When a norm runs, the caches no longer have its inputs, as in a model of many layers. */
+/* A norm's inputs are no longer in the caches when it runs, as in a model of many layers. */
 static void train(const contender *k) {
     normalize(k);
     step_forward(k->model);
@@ -161,7 +161,7 @@ static const nl_impl *impl_of(const rival *of, const nl_problem *p) {
     return found && nl_isa_runs(found->isa) ? found : NULL;
 }
 
-/* w is N(0, 1 / c); where gamma is folded, its row j is multiplied by gamma[j]. */
+/* w is N(0, 1 / c); if gamma is folded into w, row j of w is multiplied by gamma[j]. */
 static bool make_product(race *r, contender *k) {
     const char *why;
     const size_t n = problem_of(k)->n, c = problem_of(k)->c;
@@ -175,8 +175,8 @@ static bool make_product(race *r, contender *k) {
     return true;
 }
 
-/* Makes one step for both contenders, so that they differ only in the norm. The case's rows are the
- * heads of TOKENS tokens; the block is as wide as all heads of a token. */
+/* Makes one step for both contenders, so that only the norm differs. The case's rows are the heads
+ * of TOKENS tokens; the block is as wide as all heads of a token. */
 static bool make_step(race *r, contender *a, contender *b, step *s) {
     const contender *k = a->of->norms ? a : b;
     const size_t heads = problem_of(k)->n / TOKENS, width = heads * problem_of(k)->c;
@@ -285,7 +285,7 @@ const pointwise_isa *pointwise_find(bool plain) {
 #include "limit.inc"
 #undef LIMIT_ENTRY
     };
-    const pointwise_isa *widest = all; /* the first is plain C, the widest comes last */
+    const pointwise_isa *widest = all; /* plain C is first, the widest ISA is last */
     for (size_t i = 1; i < sizeof all / sizeof *all && !plain; i++)
         if (nl_isa_runs(all[i].name)) widest = &all[i];
     return widest;

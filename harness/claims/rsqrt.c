@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* DIGITS: right binary digits of the instruction. A Newton step nearly doubles them. */
+/* DIGITS: the number of right binary digits of the instruction. A Newton step nearly doubles it. */
 enum { N = 2048 };
 static _Alignas(16) float in[N], out[N];
 
@@ -38,7 +38,7 @@ static void instruction(void *context, size_t turn) {
     for (size_t i = 0; i < N; i += 4) STORE(out + i, GUESS(LOAD(in + i)));
 }
 
-/* y (3 - x y^2) / 2: twice as many digits. */
+/* The Newton step y (3 - x y^2) / 2 doubles the number of right digits. */
 static void newton(void *context, size_t turn) {
     (void)context, (void)turn;
     for (size_t i = 0; i < N; i += 4) {

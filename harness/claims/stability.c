@@ -13,7 +13,7 @@ typedef struct count {
     size_t compared, contradicted;
 } count;
 
-/* Marks three passes, by lot. */
+/* Marks three passes at random. */
 static void draw(bool *chosen, size_t passes, uint64_t number) {
     uint32_t words[4];
     memset(chosen, 0, passes * sizeof *chosen);
@@ -56,7 +56,7 @@ static noise noise_of_race(const race_row *const *rows, size_t n) {
                    .all = sqrt(all / (double)(n - 1))};
 }
 
-/* Lists the rows of row i's race that did not fail; 0 if row i is not the first of its race. */
+/* Lists the successful rows of row i's race; 0: row i is not the first row of its race. */
 static size_t race_at(const evidence *e, size_t i, const race_row *rows[PASSES_MAX]) {
     const size_t n = evidence_rows(e, NULL, e->rows[i].how, e->rows[i].tail, rows);
     const bool first = rows[0] == &e->rows[i];

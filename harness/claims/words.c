@@ -11,9 +11,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMED = 3 }; /* more settings are counted */
+enum { NAMED = 3 }; /* if there are more settings, gives their number */
 
-/* A text buffer; a text that does not fit is cut between two characters. */
+/* A text buffer; cuts a text that does not fit, between two characters. */
 typedef struct words {
     char *text;
     size_t size, used;
@@ -28,7 +28,7 @@ __attribute__((format(printf, 2, 3))) static void add(words *w, const char *form
     w->used += n > 0 ? (size_t)n : 0;
 }
 
-static char others[256]; /* another machine's caches; "": this machine's */
+static char others[256]; /* caches of another machine; "": of this machine */
 
 void claim_caches(const char *caches) {
     snprintf(others, sizeof others, "%s", caches);
@@ -41,7 +41,8 @@ static size_t cache_bytes(int level) {
     return !*others ? nl_cache_bytes(level) : at ? strtoul(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* The smallest cache that holds the bytes which every call uses again; nothing, if none is known. */
+/* Writes the smallest cache that holds the bytes that every call uses again; writes nothing if no
+ * cache size is known. */
 static void add_place(words *w, size_t bytes) {
     bool known = false;
     for (int level = 1; level <= NL_CACHE_LEVELS; level++) {
@@ -96,7 +97,7 @@ void claim_where(const claim *c, const setting *s, char *text, size_t size) {
     if (k.text[k.options]) add(&w, ", %s", k.text + k.options);
 }
 
-/* A number, with words before and after it. */
+/* Writes a number, with words before and after it. */
 typedef struct phrase {
     const char *before, *after;
     double v;
@@ -128,7 +129,7 @@ static void add_figure(words *w, const claim *c, const setting *s) {
     if (*where) add(w, " (%s)", where);
 }
 
-/* "A to B"; words that both figures share appear once. */
+/* Writes "A to B"; words that both figures share appear once. */
 static void add_range(words *w, const claim *c, const setting *least, const setting *most) {
     char from[CLAIM_WHERE], to[CLAIM_WHERE];
     phrase a = phrase_of(c, least->f.value.median), b = phrase_of(c, most->f.value.median);
@@ -184,8 +185,8 @@ static void add_group(words *w, const claim *c, claim_outcome o) {
         add_range(w, c, least, most);
 }
 
-/* The end of a verdict's range that the interval crosses, and the factor by which the interval's
- * half towards that end must shrink; 1: it fits. */
+/* The end of a verdict's range that the interval crosses. The half of the interval on that side
+ * must shrink by a factor; 1: the half fits. */
 typedef struct crossing {
     double end, far, half, band, factor;
 } crossing;
@@ -198,8 +199,8 @@ static crossing towards(const figure *f, double end, bool up) {
     return x;
 }
 
-/* The crossing that leads to the nearest verdict: of the ranges around the figure, the one that
- * needs the least shrinking. */
+/* The crossing that leads to the nearest verdict: it needs the least shrinking among all ranges
+ * around the figure. */
 static crossing nearest(const claim *c, const figure *f) {
     const double margin = c->expected.low == c->expected.high ? c->margin : 0,
                  low = c->expected.low - margin, high = c->expected.high + margin,
@@ -217,8 +218,8 @@ static crossing nearest(const claim *c, const figure *f) {
     return best;
 }
 
-/* Estimates what would resolve a setting. An interval shrinks with the root of the time; the A/A
- * band does not. */
+/* Estimates the measuring time that would resolve a setting. An interval shrinks with the root of
+ * the measuring time; the A/A band does not shrink. */
 static void add_needed(words *w, const claim *c, const setting *s) {
     if (!isfinite(s->f.wide.low) || !isfinite(s->f.wide.high)) {
         add(w, "there is no interval: measure again, with more --seconds");

@@ -1,4 +1,4 @@
-/* Options and arrays of `run` and `judge`. Reports every error before computing anything.
+/* The options and arrays of `run` and `judge`. Reports every error before computing anything.
  * SPDX-License-Identifier: MIT */
 #include "cli/arrays.h"
 #include "cases/case.h"
@@ -106,7 +106,7 @@ bool arrays_check(arrays *a) {
     double eps = 1e-5;
     bool inference = value[setting(a, INFERENCE)] && nl_layers[a->p.op].running;
     a->p.pass = a->backward ? NL_BACKWARD : inference ? NL_INFERENCE : NL_FORWARD;
-    for (int i = 0; i < count(a); i++) { /* backward takes the sum with the residual as x */
+    for (int i = 0; i < count(a); i++) { /* in backward, x is the sum with the residual */
         const bool meant = suits(arrays_spec(a, i), &a->p) && !(a->backward && i == IN_RESIDUAL);
         if (value[i] && !meant)
             return options_fail("--%s has no meaning for %s%s", arrays_spec(a, i)->name, a->layer,
@@ -165,7 +165,8 @@ static bool read_input(arrays *a, int i) {
            options_fail("--%s %s", arrays_spec(a, i)->name, error);
 }
 
-/* NL_BIT() of the axes in the list; negative ones count from the last. False: after a message. */
+/* NL_BIT() of each axis in the list; negative numbers count from the last axis. False: after a
+ * message. */
 static bool parse_axes(const arrays *a, unsigned *bits) {
     const char *list = a->axes, *at = list;
     const long rank = (long)a->array[IN_X].rank;

@@ -5,19 +5,19 @@
 #include "base/npy.h"
 #include "layer.h"
 
-/* The shared options that name an array. A command's own options begin at OWN; arrays.c puts the other
- * shared ones behind them. */
+/* The shared options that name an array. A command's own options begin at OWN; arrays.c appends the
+ * other shared options. */
 enum { IN_X, IN_RESIDUAL, IN_GATE, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
 enum { OWN = INPUTS, ARRAYS_MAX = 32 };
 
-/* This option is an OPTION_LOAD: it has no place in `value`. */
+/* This option is an OPTION_LOAD, so `value` has no element for it. */
 #define ARRAYS_LOAD "load"
 
-/* Lines of the help text: LAYER, and the shared options. */
+/* Help text for LAYER and the shared options. */
 extern const char arrays_usage[];
 
-/* A layer accepts the option if it reads the argument, or with `written`, if it writes it. needs:
- * another option that must be given too (IN_X: none). */
+/* A layer accepts the option if it reads (with `written`: writes) the argument. needs: another
+ * option that this option requires (IN_X: none). */
 typedef struct array_option {
     const char *name;
     nl_arg arg;
@@ -29,10 +29,10 @@ typedef struct arrays {
     const array_option *own;   /* the command's options, from OWN on; each has a value */
     int own_inputs, own_count; /* the first own_inputs name an input */
     const char *layer, *value[ARRAYS_MAX];
-    npy array[ARRAYS_MAX];  /* of the options that name one; arrays_load fills the inputs */
-    char saved[ARRAYS_MAX]; /* their letters in the files */
+    npy array[ARRAYS_MAX];  /* arrays of the options; arrays_load fills the inputs */
+    char saved[ARRAYS_MAX]; /* NumPy's type letters of the arrays in the files */
     bool backward;          /* set before arrays_check */
-    const char *axes;       /* of --axes; NULL: the layer's own */
+    const char *axes;       /* value of --axes; NULL: the layer's default */
     int axis;               /* the first normalized axis, or the channels' axis */
     nl_problem p;           /* without momentum */
 } arrays;
@@ -40,23 +40,23 @@ typedef struct arrays {
 /* As options_read. */
 int arrays_options(int argc, char **argv, arrays *a);
 
-/* On an error these print a message and return false. */
+/* These functions print a message and return false on an error. */
 bool arrays_layer(arrays *a); /* is there a layer, and --x? */
 bool arrays_check(arrays *a); /* do the options suit the layer? */
 bool arrays_number(const arrays *a, int option, double low, double high, bool whole, double *out);
 /* Reads all inputs and checks shapes; converts all but the tensors to float. */
 bool arrays_load(arrays *a);
-/* Has the tensor of this option x's type? */
+/* Does the tensor of this option have x's type? */
 bool arrays_same_type(const arrays *a, int option);
 /* Merges the normalized axes of all tensors into one last axis, or gives the tensors the shape (n,
  * c, s), for code that does not know --axes. */
 void arrays_flatten(arrays *a);
 const array_option *arrays_spec(const arrays *a, int option);
 nl_arg arrays_arg(const arrays *a, int option);
-/* Sets rank and shape to those of an argument of the problem. */
+/* Sets rank and shape for an argument of the problem. */
 void arrays_shape(const arrays *a, nl_arg arg, npy *out);
 
-/* Converts to float; rejects a value beyond float instead of making it infinite. */
+/* Converts to float; rejects a value that float cannot hold instead of making it infinite. */
 bool arrays_to_float(const char *path, npy *a);
 
 void arrays_free(arrays *a);

@@ -16,29 +16,29 @@
 #include <stdio.h>
 #include <string.h>
 
-/* The last group to run after a failure, and the time limit for that group in ns: a call that does
- * not return takes seconds. */
+/* After a failure, the last group to run, and that group's time limit in ns: a call that does not
+ * return takes seconds. */
 enum { FAILED_MOST = 3, FAILED_NS = 2000000000 };
 
 typedef struct job {
     const nl_impl *impl;
     const attempt_options *o;
     report out;
-    size_t checked, failed, unbounded; /* cases; unbounded: beyond what the kernel promises */
+    size_t checked, failed, unbounded; /* cases; unbounded: the method promises nothing */
     double share;                      /* the largest error over its bound */
     bool batches;                      /* some cases varied the batch */
-    char depends[400];                 /* how bits depend on it, in the first such case */
+    char depends[400];                 /* how bits depend on the batch, in the first such case */
     row first;                         /* the first failure */
-    nl_case at;                        /* its case; then the one that is timed */
+    nl_case at;                        /* the case of that error; later the timed case */
 } job;
 
 /* A kernel under construction may print. */
 static struct {
-    const nl_case *c; /* NULL: do not show what it prints */
+    const nl_case *c; /* NULL: do not show the kernel's output */
     size_t cases;     /* that printed */
 } talk;
 
-/* Shows what the first call of a case printed. */
+/* Shows the output of a case's first call. */
 static void hear(const char *text) {
     enum { SHOWN = 3 };
     const nl_case *c = talk.c;
@@ -74,7 +74,8 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
     j->first = (row){.c = &j->at, .impl = impl->name, .isa = impl->isa, .v = *v};
 }
 
-/* Verifies cases until one fails, and prints a line for all. False: bad input, after a message. */
+/* Verifies cases until one fails, and prints one line for all of them. False: bad input, after a
+ * message. */
 static bool try_cases(job *j, const char *subject, const case_list *cases, bool *wrong) {
     const size_t before = j->failed, checked = j->checked, unbounded = j->unbounded;
     char error[700];
@@ -126,7 +127,7 @@ static bool try_group(job *j, size_t group, bool *wrong) {
     return ok;
 }
 
-/* The rung to compare with: the formula as printed. */
+/* The rung to compare with: the formula of the papers. */
 static bool is_naive(const nl_impl *m, const nl_problem *p) {
     const char *tail = strrchr(m->name, '/') + 1;
     return nl_is_own(m) &&

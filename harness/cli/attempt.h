@@ -6,9 +6,9 @@
 
 typedef struct attempt_options {
     int threads;
-    double seconds;  /* of timing per implementation and case */
-    bool all;        /* the whole suite after the short one */
-    case_list cases; /* these instead, if any */
+    double seconds;  /* seconds of timing per implementation and case */
+    bool all;        /* run the whole suite after the short suite */
+    case_list cases; /* cases that replace the suite, if any */
 } attempt_options;
 
 /* The plainest rung for a problem; NULL: there is none. */

@@ -27,7 +27,7 @@ static void on_exit_called(void) {
     fflush(NULL);
     if (candidate_calls)
         name(" called exit()");
-    else /* as libgomp does without memory for threads */
+    else /* libgomp calls exit() if it lacks memory for threads */
         say("\nnormlab: exit() was called while no kernel ran\n");
     _exit(exit_code);
 }
@@ -45,7 +45,7 @@ void blame_watch(int code) {
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++) {
         struct sigaction now;
         if (sigaction(crashes[i], NULL, &now) == 0 && now.sa_handler == SIG_DFL)
-            signal(crashes[i], on_crash); /* a sanitizer has a better one */
+            signal(crashes[i], on_crash); /* a sanitizer has a better handler */
     }
 }
 

@@ -32,7 +32,7 @@ static bool is_widest(const nl_impl *impl) {
     return !widest || impl == widest;
 }
 
-/* Matches one GLOB[@ISA]; without @ISA any ISA, or in a race the widest. */
+/* Matches one GLOB[@ISA]. A pattern without @ISA matches any ISA, or in a race the widest ISA. */
 static bool matches(const char *pattern, size_t length, const nl_impl *impl, bool race) {
     char copy[256];
     if (length >= sizeof copy) return false;
@@ -44,7 +44,8 @@ static bool matches(const char *pattern, size_t length, const nl_impl *impl, boo
     return isa ? fnmatch(isa, impl->isa, 0) == 0 : !race || is_widest(impl);
 }
 
-/* Matches any of the patterns; the pattern `best` matches what nl_best() gives for the case, if any. */
+/* Does any of the patterns match? The pattern `best` matches the result of nl_best() for the case,
+ * if there is one. */
 static bool match_any(const char *patterns, const nl_impl *impl, const nl_case *c, int threads,
                       bool race) {
     for (const char *p = patterns;; p++) {
@@ -91,8 +92,8 @@ void impl_unknown(const char *pattern, size_t length) {
                 "; see `normlab list`");
 }
 
-/* Does one of the patterns match anything, and does each name without a wildcard? Prints those that
- * match nothing. */
+/* Does at least one pattern match an implementation, and so does each pattern without a wildcard?
+ * Prints the patterns that match nothing. */
 static bool known_impl(const char *patterns) {
     bool any = false, names = true;
     for (const char *p = patterns, *end;; p = end + 1) {
@@ -135,7 +136,7 @@ static bool add_cases(case_list *cases, const char *text) {
     return false;
 }
 
-/* The help of a command lists its options, each at the start of a line; it takes no others. */
+/* A command takes exactly the options in its help text, each at the start of a line. */
 static bool has_option(const char *help, const char *name) {
     char line[40];
     snprintf(line, sizeof line, "\n  --%s", name);

@@ -9,18 +9,18 @@ typedef struct case_options {
     const char *out;  /* CSV file, or NULL */
     int threads;
     bool quick;
-    double seconds, quick_seconds; /* per implementation and case; the same with --quick */
+    double seconds, quick_seconds; /* seconds per implementation and case; with --quick */
     double precision, margin;
     const char *baseline; /* GLOB[@ISA], or NULL */
-    int passes;           /* bench: in fresh processes; 0: one here */
-    const char *errors;   /* the largest errors on record, or NULL */
+    int passes;           /* bench: passes in fresh processes; 0: measure in this process */
+    const char *errors;   /* file of the largest errors on record, or NULL */
     bool update_errors;
-    double also_long; /* check: the suite's long cases, and seconds of drawn ones; below 0: none */
-    int seed;         /* check: of the drawn cases */
+    double also_long; /* check: the suite's long cases; seconds of drawn cases (below 0: none) */
+    int seed;         /* check: seed of the drawn cases */
     bool first;       /* check: stop at the first failure */
     bool batch;       /* check: a row of an added kernel must keep its bits in every batch */
     bool named;       /* cases were given on the command line */
-    bool race; /* bench: by default no demonstrations, and a name without @ISA is its widest ISA */
+    bool race; /* bench: no demonstrations by default; a name without @ISA means its widest ISA */
     case_list cases;
 } case_options;
 
@@ -29,17 +29,17 @@ typedef struct case_options {
  * --help or an error message. */
 int case_options_read(int argc, char **argv, const char *help, case_options *out);
 
-/* Threads for a case: its own option, or --threads. */
+/* Threads of a case: from the case's own option, or from --threads. */
 int case_options_threads(const case_options *o, const nl_case *c);
 
 /* Does the implementation accept the case, and does --impl select it? */
 bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_case *c);
 
-/* Is it the one that --baseline names? */
+/* Is the implementation the one that --baseline names? */
 bool case_options_is_baseline(const case_options *o, const nl_impl *impl, const nl_case *c);
 
 /* Does one of the GLOB[@ISA] patterns, separated by commas, match the implementation? */
 bool impl_matches(const char *patterns, const nl_impl *impl);
 
-/* Prints that no implementation matches the pattern, and which ones may be meant. */
+/* Prints that no implementation matches the pattern, and suggests similar names. */
 void impl_unknown(const char *pattern, size_t length);

@@ -31,7 +31,7 @@ const char *counting_isa(void) {
     return strcmp(best, "avx512") == 0 ? "avx2" : best;
 }
 
-/* Static, like the stack below, so that a call's data have the same addresses in every run. */
+/* Buffer and stack are static, so that a call's data have the same addresses in every run. */
 static struct {
     nl_case c;
     nl_data data;
@@ -39,8 +39,8 @@ static struct {
     nl_status status;
 } series;
 
-/* Events are collected inside a function of this name, so it is not static: a compiler could rename
- * it. */
+/* callgrind collects events inside the function of this name. It is not static, since a compiler
+ * could rename a static function. */
 void counting_this_call(void);
 __attribute__((noinline)) void counting_this_call(void) {
     series.status = instance_call(&series.in, 1);
@@ -51,8 +51,8 @@ static void call_twice(void) {
     if (series.status == NL_OK) counting_this_call();
 }
 
-/* Runs on a stack of its own: the address of the usual stack depends on the environment's length,
- * and the address decides which lines of the buffers the stack evicts. */
+/* Runs on a separate stack. The address of the usual stack depends on the environment's length, and
+ * it decides which lines of the buffers the stack evicts. */
 static void call_apart(void) {
 #ifdef __linux__
     static _Alignas(4096) char stack[1 << 23];
@@ -87,7 +87,7 @@ bool counting_calls(const nl_impl *impl, const nl_case *c, char *error, size_t s
 /* Reads the sums of a file of callgrind. */
 static bool read_events(const char *path, counted *out) {
     char line[1000];
-    double v[9] = {0}; /* zeros at the end are left out */
+    double v[9] = {0}; /* callgrind omits zeros at the end */
     bool found = false;
     FILE *f = fopen(path, "r");
     /* Ir Dr Dw I1mr D1mr D1mw ILmr DLmr DLmw */
@@ -109,7 +109,7 @@ bool counting_run(const char *library, const char *impl, const char *isa, const 
     if (!ok) return snprintf(error, size, "cannot write to /tmp"), false;
     self[length] = '\0';
     command k = {.count = 0};
-    /* A machine's own caches would make other counts. */
+    /* The caches are simulated with fixed sizes, so that counts do not depend on the machine. */
     command_words(&k, "valgrind -q --tool=callgrind --log-file=/dev/null --collect-atstart=no "
                       "--toggle-collect=counting_this_call --cache-sim=yes --I1=32768,8,64 "
                       "--D1=32768,8,64 --LL=8388608,16,64");

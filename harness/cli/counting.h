@@ -5,31 +5,32 @@
 
 #include "cases/case.h"
 
-/* What one call on warm caches takes: instructions, and misses of the first and the last cache. */
+/* The cost of one call on warm caches: instructions, and misses of the first and the last cache. */
 typedef struct counted {
     double instructions, first, last;
 } counted;
 
-/* Cycles as callgrind's authors estimate them: one an instruction, ten a miss of the first cache, a
- * hundred a miss of the last. */
+/* Cycles by the estimate of callgrind's authors: 1 per instruction, 10 per miss of the first cache,
+ * 100 per miss of the last cache. */
 double counted_cost(counted k);
 
-/* Is the tool installed? */
+/* Is valgrind installed? */
 bool counting_works(void);
 
 /* The widest instruction set that the tool simulates and this machine runs. */
 const char *counting_isa(void);
 
 /* Counts a call of an implementation of the table, or of `library` unless that is NULL. The kernel
- * runs without a sandbox. False: error says why. */
+ * runs without a sandbox. False: `error` has the reason. */
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size);
 
-/* Does what counting_run() does for a kernel file, which it compiles for counting_isa(). */
+/* Like counting_run(), for a kernel file, which is first compiled for counting_isa(). */
 bool counting_file(const char *file, const nl_case *c, counted *out, char *error, size_t size);
 
-/* Does what counting_run() does for the rung of that name on counting_isa(), or in plain C. */
+/* Like counting_run(), for the named rung on counting_isa(), or in plain C. */
 bool counting_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size);
 
-/* Runs in the process that is counted: calls the implementation twice; the second call counts. */
+/* Runs in the process under valgrind: calls the implementation twice, and only the second call
+ * counts. */
 bool counting_calls(const nl_impl *impl, const nl_case *c, char *error, size_t size);

@@ -4,17 +4,17 @@
 
 #include "cli/case_options.h"
 
-/* What is known of one implementation: a bit for each layer, pass and type. */
+/* Results for one implementation: a bit for each layer, pass and type. */
 typedef struct gate {
     unsigned long long seen, wrong;
-    char why[500]; /* what it got wrong */
+    char why[500]; /* the first failure */
 } gate;
 
-/* gates: [nl_impl_count()], zeroed at first. Verifies the implementations that the options
- * select for the case and that have not been verified on its layer, pass and type. False: error
- * says why. */
+/* gates: [nl_impl_count()], zeroed at first. Verifies the implementations that the options select
+ * for the case and that have not been verified on its layer, pass and type. False: `error` has the
+ * reason. */
 bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error,
                size_t error_size);
 
-/* What the implementation got wrong, or NULL. */
+/* The failure of the implementation on that layer, pass and type, or NULL. */
 const char *gate_wrong(const gate *gates, const nl_impl *impl, const nl_case *c);

@@ -6,12 +6,14 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The failures of an implementation that teach most, the best first. */
+/* The most instructive failures of an implementation, the best first. */
 enum { KEPT = 4 };
-/* SLOW: above this many elements, one case is enough. WIDE: this many features tell most mistakes
- * apart. NARROW: with this few, many mistakes give the same numbers. */
+/* SLOW: above this many elements, one case is enough. WIDE: with at least this many features, most
+ * mistakes give different numbers. NARROW: with at most this many, many mistakes give the same
+ * numbers. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
-/* More elements than any case of the suite has; with more, a hint would take minutes. */
+/* The most elements for which a hint is computed. A larger case would take minutes; no case of the
+ * suite is larger. */
 enum { MOST = 1 << 23 };
 typedef struct lesson {
     const nl_impl *impl;
@@ -24,7 +26,7 @@ typedef struct lesson {
 
 static lesson lessons[FAILURES_MAX];
 
-/* How far a case is from a small, ordinary one. */
+/* The distance of a case from a small, ordinary case. */
 static int cost_of(const nl_case *c) {
     const nl_problem *p = &c->problem;
     const size_t count = p->n * p->c * p->s;
@@ -39,7 +41,7 @@ static int cost_of(const nl_case *c) {
 
 void hints_note(const nl_impl *impl, const row *w, int threads) {
     lesson *l = lessons;
-    if (w->v.compared == 0) return; /* refused, or did not return: the failure needs no hint */
+    if (w->v.compared == 0) return; /* a call that was refused or did not return needs no hint */
     while (l < lessons + FAILURES_MAX && l->impl && l->impl != impl) l++;
     if (l == lessons + FAILURES_MAX) return;
     l->impl = impl;
@@ -69,7 +71,7 @@ typedef struct evidence {
 } evidence;
 
 /* Chooses the case of the hint: the first with a known cause. Drops mistakes that the other cases
- * rule out. If a wider case contradicts the hint, its own hint is right. */
+ * rule out. If a wider case contradicts the hint, the wider case's hint is right. */
 static const evidence *choose(const lesson *l, const nl_case *shown, evidence of[KEPT + 1]) {
     static nl_case wide;
     evidence *best = NULL, *first = NULL, *last = &of[KEPT];
@@ -99,7 +101,7 @@ static const evidence *choose(const lesson *l, const nl_case *shown, evidence of
     return best ? best : first;
 }
 
-/* If no cause is known, prints what the first case showed. */
+/* If no cause is known, prints the hint of the first case. */
 static void print(const lesson *l, FILE *to, const nl_case *shown, hints_when when, void *context) {
     char text[1000] = "when: ";
     const nl_problem *p = &l->kept[0].c.problem;

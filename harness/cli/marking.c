@@ -30,7 +30,7 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
     if (v->outcome != OUTCOME_OK) j->failed = *v;
 }
 
-/* The case, what was wrong, and a hint. */
+/* Notes the case, the error and a hint. */
 static void describe_failure(const grading *j, const nl_case *c, mark *k) {
     const verdict *v = &j->failed;
     const row line = {.c = c, .impl = j->impl->name, .isa = j->impl->isa, .v = *v};
@@ -49,7 +49,7 @@ static void describe_failure(const grading *j, const nl_case *c, mark *k) {
     free(hint);
 }
 
-/* Is it right on the default data, which everybody can see, and wrong on these? */
+/* Is the kernel right on the default data, which everybody can see, and wrong on these data? */
 static void note_known_answers(grading *j, const nl_case *c, const check_settings *o, mark *k) {
     const size_t used = strlen(k->text);
     char error[700];
@@ -62,7 +62,8 @@ static void note_known_answers(grading *j, const nl_case *c, const check_setting
     random_seed((uint64_t)j->seed);
 }
 
-/* Right on all cases of the part? If not, the mark says why. False: bad input, after a message. */
+/* Is the kernel right on all cases of the part? If not, the mark has the reason. False: bad input,
+ * after a message. */
 static bool check_part(grading *j, const part *p, mark *k) {
     const check_settings settings = {.threads = j->threads,
                                      .context = j,
@@ -139,7 +140,7 @@ static bool grade_bits(grading *j, const part *p) {
         return k->right = false, true;
     }
     int threads = 0;
-    isolate_end(); /* and with it the threads of earlier calls */
+    isolate_end(); /* includes the threads of earlier calls */
     for (size_t i = 0; i < p->cases.count && k->right && !interrupted(); i++) {
         const nl_case *c = &p->cases.items[i];
         nl_data data;
@@ -200,14 +201,13 @@ static bool grade_error(grading *j, const part *p) {
     return true;
 }
 
-/* Notes parts that are not run: speed and error of a wrong kernel, or everything. */
+/* Notes the parts that are not run: speed and error of a wrong kernel, or all parts. */
 void grade_nothing(grading *j, const part *p, const char *why) {
     mark *k = mark_part(j, p);
     snprintf(k->text, sizeof k->text, "%.*s", (int)sizeof k->text - 1, why);
 }
 
-/* Verifies the kernel in a process of its own; large cases take long, and are verified when
- * timed. */
+/* Verifies the kernel in a separate process. Large cases take long; they are verified when timed. */
 static bool check_before_timing(grading *j, const part *p) {
     enum { LARGE = 1 << 21 };
     const nl_problem *q = &p->cases.items->problem;
@@ -221,7 +221,8 @@ static bool (*const grade_part[PART_KINDS])(grading *, const part *) =
      [PART_BATCH] = grade_batch,       [PART_ERROR] = grade_error,
      [PART_COUNT] = grade_count,       [PART_SPEED] = check_before_timing};
 
-/* Grades the parts of one kind; only checks parts of speed. False: bad input, after a message. */
+/* Grades the parts of one kind; for speed, only checks the part. False: bad input, after a
+ * message. */
 static bool grade_kind(grading *j, int kind, bool right) {
     for (size_t i = 0; i < j->work->count && !interrupted(); i++) {
         const part *p = &j->work->parts[i];

@@ -8,23 +8,25 @@
 typedef struct grading {
     const assignment *work;
     const nl_impl *impl;
-    const char *counted, *counted_isa; /* the library that is counted; NULL: it was not made */
+    const char *counted, *counted_isa; /* the library for counting; NULL: it was not built */
     int threads, seed;
     double seconds;
     marks *out;
-    verdict failed;     /* while it grades: the first failure of a category */
+    verdict failed;     /* during grading: the first failure of a category */
     size_t done, total; /* cases */
     void (*graded)(const mark *k);
 } grading;
 
-/* Categories first; errors and speeds only if all are right. False: bad input, after a message. */
+/* Grades the categories first, and errors and speeds only if all categories are right. False: bad
+ * input, after a message. */
 bool grade_all(grading *j);
 
-/* The points for a part's speed, which has been checked: times the kernel beside both rungs. */
+/* Times the kernel beside both rungs and gives the points for speed. The part must have been
+ * checked. */
 bool grade_speed(grading *j, const part *p, mark *k);
 
-/* How many of the steps between both ends the value has reached; a value within 2 % of a step has
- * reached it. */
+/* The number of steps between both ends that the value reaches; a value within 2 % of a step
+ * reaches it. */
 int grade_steps(double mine, double from, double to, int steps);
 
 /* The points for a part's counted instructions and cache misses. */
@@ -33,5 +35,5 @@ bool grade_count(grading *j, const part *p);
 /* The position of a value between both ends, on a logarithmic scale from 0 to 1. */
 double grade_share(double value, double from, double to);
 
-/* Notes no points for a part that was not run, and why. */
+/* Notes zero points for a part that was not run, and the reason. */
 void grade_nothing(grading *j, const part *p, const char *why);

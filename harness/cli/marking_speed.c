@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The rung for the widest instruction set that runs here. */
+/* The rung on the widest instruction set that runs here. */
 static const nl_impl *rung_for(const char *name, const nl_problem *p) {
     const nl_impl *widest = NULL;
     for (size_t i = 0; i < nl_impl_count(); i++) {
@@ -20,15 +20,16 @@ static const nl_impl *rung_for(const char *name, const nl_problem *p) {
     return widest;
 }
 
-/* Two measurements of one kernel differ by a few per cent, so near a border they may give two
- * different steps. A time within the margin of a step has reached it. */
+/* Two measurements of one kernel differ by a few per cent, so near a border they may give different
+ * steps. A time within the margin of a step counts as having reached it. */
 int grade_steps(double mine, double from, double to, int steps) {
     const bool scale = to < from; /* the machine cannot tell the rungs apart: all or nothing */
     const double least = mine / 1.02;
     return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
 }
 
-/* Measures, and repeats if the baseline differs from itself; the calmest measurement counts. */
+/* Measures, and repeats if the baseline differs from itself. The measurement with the smallest
+ * difference counts. */
 static bool measure_speed(contest *k, char *error, size_t size) {
     enum { TIMES = 3 };
     const double calm = 0.05;

@@ -88,12 +88,12 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* How many letters must be inserted, removed or replaced (Levenshtein). */
+/* The number of letters to insert, remove or replace (Levenshtein distance). */
 static size_t distance(const char *a, size_t m, const char *b, size_t n) {
     size_t row[LONGEST + 1];
     for (size_t k = 0; k <= n; k++) row[k] = k;
     for (size_t i = 1; i <= m; i++) {
-        size_t before = row[0]; /* of the row above */
+        size_t before = row[0]; /* distances in the row above */
         row[0] = i;
         for (size_t k = 1; k <= n; k++) {
             const size_t here = before + (a[i - 1] != b[k - 1]);

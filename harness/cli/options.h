@@ -5,12 +5,12 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* OPTION_LOAD: a library whose kernels are added to the table at once; may be repeated. */
+/* OPTION_LOAD: a library; its kernels are added to the table immediately; may be repeated. */
 typedef enum option_kind {
     OPTION_FLAG,
     OPTION_TEXT,
     OPTION_NUMBER,
-    OPTION_MAYBE, /* a number, or without one `least` */
+    OPTION_MAYBE, /* a number; if it is missing, `least` */
     OPTION_COUNT,
     OPTION_LOAD
 } option_kind;
@@ -20,25 +20,25 @@ typedef struct option_spec {
     option_kind kind;
     void *to;           /* a bool, const char *, double or int; set if the option is given; NULL
                  for OPTION_LOAD */
-    double least, most; /* of a number or a count */
+    double least, most; /* limits of a number or a count */
 } option_spec;
 
 enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 
-/* Parses the options in argv, whose first word is the command; the other words begin at argv[*first].
- * strict: rejects abbreviations, repeated options and empty values, which could overwrite a file by
- * mistake. Returns OPTIONS_DONE, or the exit code after --help or a message; OPTIONS_HELP for
- * --help if `help` is NULL. */
+/* Parses the options in argv, whose first word is the command. The words after the options begin at
+ * argv[*first]. strict: rejects abbreviations, repeated options and empty values, which could
+ * overwrite a file by mistake. Returns OPTIONS_DONE, or the exit code after --help or a message. If
+ * `help` is NULL, --help gives OPTIONS_HELP. */
 int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
                  bool strict, int *first);
 
-/* If it is not NULL, options_read() only calls it with each option, and returns NL_EXIT_OK. */
+/* If this is not NULL, options_read() only calls it with each option, and returns NL_EXIT_OK. */
 extern void (*options_shown)(const option_spec *option);
 
 /* Prints "normlab COMMAND: ..." with the command of the last options_read; always returns false. */
 bool options_fail(const char *format, ...);
 
-/* Is it the file of a kernel, .c or .so, and can be read? False: after a message. */
+/* Is the path a readable kernel file, .c or .so? False: after a message. */
 bool options_kernel(const char *path);
 
 /* Prints "See `normlab COMMAND --help`." on stderr. Returns NL_EXIT_USAGE. */
@@ -48,19 +48,20 @@ int options_see_help(void);
 bool options_number(const char *name, const char *text, double least, double most, bool whole,
                     double *out);
 
-/* What `normlab` returns: 0 done; 1 something failed verification, or nothing was compared; 2 bad
- * usage or bad input; 130 interrupted, with the results so far kept. */
+/* The exit codes of `normlab`: 0 success; 1 something failed verification, or nothing was compared;
+ * 2 bad usage or bad input; 130 interrupted (the results so far are kept). */
 
 enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTED = 130 };
 
-/* Suggests what a user may have meant. */
+/* Suggests similar names after a misspelt name. */
 
-/* Prints ": did you mean A, B or C?" on stderr: at most three of the names that nearly equal the
- * text, or nearly end with a slash and the text. Prints `other` if no name is similar. */
+/* Prints ": did you mean A, B or C?" on stderr: at most three names that nearly equal the text, or
+ * nearly end with a slash and the text. Prints `other` if no name is similar. */
 void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
                  const char *other);
 
-/* Timed kernels and their .scratch run in this process. If one of them ends it, the program names
- * the kernel and does not exit with 0: until blame_nobody(), a call of exit() ends it with `code`. */
+/* Timed kernels and their .scratch run in this process. If a kernel ends the process, the program
+ * names the kernel and does not exit with 0: until blame_nobody(), a call of exit() ends the
+ * process with `code`. */
 void blame_watch(int code);
 void blame_nobody(void);

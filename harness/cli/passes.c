@@ -34,12 +34,12 @@ int process_run(char **argv) {
     pid_t child = fork();
     if (child == 0) {
 #ifdef __linux__
-        prctl(PR_SET_PDEATHSIG, SIGTERM); /* a killed parent leaves nobody who computes */
+        prctl(PR_SET_PDEATHSIG, SIGTERM); /* the child ends with its parent */
 #endif
         dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
         setenv("NL_PASS", "1", 1);
         execv("/proc/self/exe", argv);
-        execvp(process_program, argv); /* where there is no /proc */
+        execvp(process_program, argv); /* for systems without /proc */
         _exit(127);
     }
     while (child > 0 && waitpid(child, &status, 0) < 0)
@@ -58,8 +58,8 @@ static bool make_folders(char *path) {
     return true;
 }
 
-/* A random pause, up to a tenth of the pass's time, so that passes do not stay in step with other
- * work. */
+/* Pauses for a random time, up to a tenth of the pass's time, so that passes do not stay in step
+ * with other work. */
 static void pause_a_little(double seconds, unsigned seed) {
     const double part = seconds / 10 * (seed % 1000) / 1000;
     for (const double end = clock_ns() + 1e9 * part; clock_ns() < end && !interrupted();)
@@ -155,7 +155,7 @@ static bool run(const void *context, const char *folder, unsigned seed) {
     argv[n] = NULL;
     const int status = process_run(argv);
     return (status == NL_EXIT_OK || status == NL_EXIT_FAILED) &&
-           seal(csv); /* a wrong kernel has a row */
+           seal(csv); /* after code 1 too, the pass has rows */
 }
 
 static void heading_csv(void) {
@@ -214,7 +214,7 @@ static size_t show(const results *pool, bool csv, double margin) {
     return failed;
 }
 
-/* Removes a folder of passes, complete or not: only the files that they wrote. */
+/* Removes a folder of passes, complete or not, but only files that passes wrote. */
 static void remove_all(const char *folder) {
     static const char *const passes[] = {"*", ".*.part"}, *const names[] = {"cases.txt",
                                                                             "bench.csv",
@@ -251,7 +251,7 @@ int bench_passes(const case_options *o) {
     const pass_plan plan = {o->passes, o->out ? o->out : own, o, run};
     results pool;
     interrupt_watch();
-    bool ok = passes_make(&plan); /* else it has said why */
+    bool ok = passes_make(&plan); /* otherwise the pass printed the reason */
     if (ok && !pool_read(plan.folder, &pool, error, sizeof error)) {
         if (!interrupted()) fprintf(stderr, "normlab: %s\n", error);
         ok = false;

@@ -14,18 +14,18 @@ typedef struct pass_plan {
     bool (*run)(const void *context, const char *folder, unsigned seed); /* one, into its folder */
 } pass_plan;
 
-/* The folder of this processor's passes, in memory of its own. */
+/* The path of the folder of this processor's passes, in static memory. */
 const char *passes_folder(void);
 
-/* Makes the passes, one after another. Ctrl-C ends the current one, which leaves no folder. False:
+/* Makes the passes, one after another. Ctrl-C ends the current pass, which leaves no folder. False:
  * after a message. */
 bool passes_make(const pass_plan *p);
 
-/* Runs this very program, even if another was built meanwhile; shows its stderr, not its stdout.
- * Returns its exit code, or -1. */
+/* Runs the program that is now running, even if its file was rebuilt; shows the stderr of the new
+ * process, not its stdout. Returns its exit code, or -1. */
 int process_run(char **argv);
 
-/* How this program was called: argv[0]. */
+/* The name by which this program was called: argv[0]. */
 extern const char *process_program;
 
 /* `normlab bench --passes`. */

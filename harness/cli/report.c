@@ -13,9 +13,10 @@
 #include <sys/stat.h>
 #include <unistd.h>
 
-enum { NAME = 26 }; /* the width of most names */
+enum { NAME = 26 }; /* a width that suffices for most names */
 
-/* Makes the file, and its folder if only that is missing: a fresh clone has no results/. */
+/* Creates the file, and its folder if only the last folder is missing: a fresh clone has no
+ * results/. */
 static FILE *open_new(const char *path) {
     const char *slash = strrchr(path, '/');
     const int length = slash ? (int)(slash - path) : 0;
@@ -47,7 +48,7 @@ bool report_written(FILE *csv, const char *path) {
     if (path) ok = fclose(csv) == 0 && ok;
     if (!ok)
         fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
-    else if (path && !getenv("NL_PASS")) /* a pass is renamed when it is whole */
+    else if (path && !getenv("NL_PASS")) /* a pass is renamed once it is complete */
         fprintf(stderr, "results: %s\n", path);
     return ok;
 }
@@ -74,7 +75,7 @@ static double gbps(const row *w) {
     return (double)case_bytes(w->c) / w->t.ns.median;
 }
 
-/* The fields of a timing; as many empty fields if nothing was timed. */
+/* Writes the fields of a timing; the fields are empty if nothing was timed. */
 static void write_csv_timing(FILE *out, const row *w) {
     const timing *t = &w->t;
     if (!w->timed) {
@@ -115,7 +116,7 @@ static void write_csv(FILE *out, const row *w) {
     write_csv_timing(out, w);
 }
 
-/* "3.45x FASTER"; if not resolved, below it how many rounds are missing. */
+/* Prints "3.45x FASTER"; below an unresolved comparison, also the number of missing rounds. */
 static void write_table_timing(report *r, const row *w) {
     const timing *t = &w->t;
     char time[32];
@@ -136,12 +137,13 @@ static void write_table_timing(report *r, const row *w) {
         fprintf(r->table, "\n%*swould need about %zu more rounds", NAME + 3, "", t->rounds_to_go);
 }
 
-/* The digits of a number that fit seven columns. */
+/* The number of digits that fit seven columns. */
 static int digits(double v) {
     return v < 1e3 ? 3 : v < 1e4 ? 4 : v < 1e5 ? 5 : 2;
 }
 
-/* A name that is too long has a line for itself. A row that was not timed has a verdict. */
+/* A name that is too long takes a separate line. A row that was not timed shows a verdict instead
+ * of times. */
 static void write_table(report *r, const row *w) {
     static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
     progress_clear();

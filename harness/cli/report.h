@@ -1,5 +1,5 @@
-/* Results as a table, if stdout is a terminal or with --out, and as CSV, on any other stdout or in
- * the file of --out. SPDX-License-Identifier: MIT */
+/* Prints results as a table if stdout is a terminal or --out is given, and writes CSV to the file
+ * of --out, or to a stdout that is no terminal. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "timing/bench.h"
@@ -10,10 +10,10 @@ typedef struct report {
     FILE *csv;   /* NULL: none */
     FILE *table; /* NULL: none */
     const char *path;
-    const nl_case *last; /* the case of the last heading, and the kind of its rows */
+    const nl_case *last; /* the case of the last heading, and the kind of rows below it */
     bool last_timed;
     bool colour;
-    double band; /* the largest of a baseline: how much it differs from itself */
+    double band; /* the largest difference of a baseline from itself */
 } report;
 
 /* report_file() opens results and writes the machine's facts beside them; without a path *csv is
@@ -22,28 +22,30 @@ typedef struct report {
 bool report_file(FILE **csv, const char *path, bool quick);
 bool report_written(FILE *csv, const char *path);
 
-/* False: the file cannot be written, after a message. After this call Ctrl-C only sets a flag. */
+/* False: the file cannot be written; a message was printed. After this call Ctrl-C only sets a
+ * flag. */
 bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
-void report_busy(const report *r); /* says where a baseline differed from itself */
+void report_busy(const report *r); /* names the cases in which a baseline differed from itself */
 
-/* The number of failures that are printed; the others are in the table or the CSV only. */
+/* The number of failures that are printed; further failures appear in the table or the CSV only. */
 enum { FAILURES_MAX = 20 };
 
-/* Print on stderr what failed and why, and the command that repeats it (with threads above 1). */
+/* Print on stderr the failure, its reason, and the command that repeats it (with threads above
+ * 1). */
 void report_failure(const row *line, int threads);
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads);
 
-/* Did Ctrl-C end the command? After an interruption, prints the number of finished cases. */
+/* Did Ctrl-C end the command? If so, prints the number of finished cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);
 
-/* The hints below a check: for each implementation that failed, the failure that teaches most.
- * Remembers a failed row, if it teaches more than those before. threads: of the call. */
+/* The hints below a check: for each implementation that failed, its most instructive failure.
+ * Remembers a failed row if it is more instructive than earlier rows. threads: threads of the call. */
 void hints_note(const nl_impl *impl, const row *w, int threads);
 
-/* Writes what the failed cases of an implementation have in common, or nothing. */
+/* Writes the properties that all failed cases of an implementation share, if there are any. */
 typedef void (*hints_when)(void *context, const nl_impl *impl, char *text, size_t size);
 
-/* Calls each remembered implementation again, prints the hints, and forgets them. Prefers to hint
- * at the failure that was shown, if the cause explains that one too. shown, when: may be NULL. */
+/* Calls each remembered implementation again, prints the hints, and forgets them. Prefers a hint at
+ * the shown failure, if the cause explains this failure too. shown, when: may be NULL. */
 void hints_print(FILE *to, const nl_case *shown, hints_when when, void *context);

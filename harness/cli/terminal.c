@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Is it a terminal on which a line can be rewritten? */
+/* Is stderr a terminal that can rewrite a line? */
 static bool live(FILE *out) {
     const char *term = getenv("TERM");
     return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;
@@ -27,7 +27,7 @@ void progress(size_t done, size_t total, const char *what) {
     static bool printed;
     double now = clock_ns();
     bool terminal = live(stderr);
-    if (done == 0 || start == 0) /* a terminal shows the first step at once */
+    if (done == 0 || start == 0) /* on a terminal, shows the first step immediately */
         start = now, shown = terminal ? 0 : now, printed = false;
     if (done == total) {
         if (printed) progress_clear();

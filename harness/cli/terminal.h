@@ -6,14 +6,14 @@
 #include <stddef.h>
 #include <stdio.h>
 
-/* Is it a terminal that shows colour, and is NO_COLOR unset? */
+/* Is the stream a terminal with colours, and is NO_COLOR unset? */
 bool colour_wanted(FILE *out);
 
-/* Shows "[12/80] about 34 s left: layernorm/...", rewritten in place on a terminal, elsewhere a
- * line every ten seconds. done == total ends it. */
+/* Shows "[12/80] about 34 s left: layernorm/...", rewritten in place on a terminal, or else a line
+ * every ten seconds. done == total ends the display. */
 void progress(size_t done, size_t total, const char *what);
 
-/* Did Ctrl-C end the command? If so, prints that the measurements are kept. */
+/* Did Ctrl-C end the command? If so, prints that the measurements so far are kept. */
 bool progress_interrupted(void);
 
 /* Clears the progress line. Call before printing anything else. */

@@ -1,5 +1,6 @@
-/* What else uses our CPUs: other work, the hypervisor, the quota of our control group. Taken from
- * the kernel's counters (proc(5)) over the time of the examination. SPDX-License-Identifier: MIT */
+/* Finds other uses of our CPUs: other work, the hypervisor, the quota of our control group. The
+ * data are the kernel's counters (proc(5)) over the time of the examination.
+ * SPDX-License-Identifier: MIT */
 #include "machine/exam.h"
 #include "base/clock.h"
 
@@ -66,7 +67,7 @@ static void others(exam *e, double seconds) {
     }
     double own = e->after.own_seconds - e->before.own_seconds;
     double other = fmax(0, (e->after.busy - e->before.busy - own) / seconds);
-    /* The kernel counts in ticks: less than this may be rounding. */
+    /* The kernel counts in ticks; a smaller difference may be rounding. */
     finding_level level = other > 0.5 * e->cpus               ? FINDING_BAD
                           : other > fmin(0.5, 0.15 * e->cpus) ? FINDING_NOTE
                                                               : FINDING_GOOD;

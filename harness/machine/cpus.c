@@ -1,5 +1,5 @@
-/* The CPUs that our threads may run on: which, their frequency settings, and what they share.
- * Interfaces: Documentation/admin-guide/pm and cputopology of the Linux kernel.
+/* The CPUs that our threads may run on: their numbers, frequency settings and shared cores.
+ * Interfaces: See Documentation/admin-guide/pm and cputopology of the Linux kernel.
  * SPDX-License-Identifier: MIT */
 #include "machine/exam.h"
 
@@ -86,7 +86,8 @@ static void governor(exam *e) {
                  "no cpufreq in /sys: a virtual machine, or no driver for this processor");
         return;
     }
-    /* With these drivers powersave follows the load; with others it is the lowest frequency. */
+    /* With these drivers, powersave follows the load; with other drivers, it is the lowest
+     * frequency. */
     bool range = strcmp(driver, "intel_pstate") == 0 || strcmp(driver, "amd-pstate-epp") == 0;
     bool fixed = same == e->cpus && strcmp(first, "performance") == 0;
     bool slow = strcmp(first, "powersave") == 0 && !range;
@@ -119,7 +120,7 @@ static void turbo(exam *e) {
     exam_add(e, "turbo", FINDING_UNKNOWN, NULL, "no switch for it in /sys/devices/system/cpu");
 }
 
-/* Fast and slow cores in one processor. */
+/* Tests whether the processor has fast and slow cores. */
 static void core_kinds(exam *e) {
     char text[KERNEL_TEXT], list[192];
     double speed[CPUS_MAX] = {0}, least = 0, most = 0;
@@ -160,7 +161,7 @@ static void smt(exam *e) {
             return;
         }
         shared += kernel_parse_list(text, sibling) > 1;
-        int first = 0; /* of the siblings that we may use */
+        int first = 0; /* number of siblings that we may use */
         while (first < i && !(sibling[first] && e->cpu[first])) first++;
         cores += first == i;
     }

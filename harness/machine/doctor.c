@@ -56,7 +56,7 @@ void doctor_write(FILE *out) {
 
 finding *exam_add(exam *e, const char *topic, finding_level level, const char *advice,
                   const char *value, ...) {
-    static finding none; /* receives findings beyond the room in out[] */
+    static finding none; /* receives findings that do not fit out[] */
     finding *f = e->count < e->most ? &e->out[e->count++] : &none;
     va_list rest;
     *f = (finding){.topic = topic, .level = level};

@@ -10,23 +10,22 @@ typedef struct counters {
     double ns, own_seconds;  /* own: processor time of this process */
     double busy, steal, all; /* seconds of our CPUs since boot */
     double swapped;          /* pages in and out since boot */
-    bool stat, vmstat;       /* that file could be read */
+    bool stat, vmstat;       /* the file could be read */
     group_limits group;
 } counters;
 
 typedef struct exam {
     finding *out;
     size_t most, count;
-    int threads;        /* that OpenMP would start */
-    bool cpu[CPUS_MAX]; /* that our threads may run on */
+    int threads;        /* threads that OpenMP would start */
+    bool cpu[CPUS_MAX]; /* CPUs that our threads may run on */
     int cpus, online;
     bool mask_known;
     char load[KERNEL_TEXT]; /* /proc/loadavg before our own threads started; "": not readable */
     counters before, after;
 } exam;
 
-/* Adds a finding. advice, for what is not good, may be NULL; the returned finding lets the caller
- * format one. */
+/* Adds a finding. advice may be NULL; the caller can format one into the returned finding. */
 finding *exam_add(exam *e, const char *topic, finding_level level, const char *advice,
                   const char *value, ...) NL_FORMAT(5, 6);
 

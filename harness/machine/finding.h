@@ -1,4 +1,4 @@
-/* A finding of the doctor. What cannot be read is unknown, with the reason.
+/* A finding of the doctor. A value that cannot be read is unknown; the finding has the reason.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -11,8 +11,8 @@ typedef enum finding_level {
 } finding_level;
 
 typedef struct finding {
-    const char *topic; /* one word; every examination has every topic once */
+    const char *topic; /* one word; each examination has one finding per topic */
     finding_level level;
     char value[192];  /* numbers with their units; if unknown, the reason */
-    char advice[256]; /* what to do, or "" */
+    char advice[256]; /* the advice, or "" */
 } finding;

@@ -71,7 +71,7 @@ const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size) 
     text[0] = '\0';
     for (int i = 0; i < CPUS_MAX; i++) {
         if (!set[i]) continue;
-        if (used > size - 16) { /* no room for a range and the dots */
+        if (used > size - 16) { /* too little room for a range and the dots */
             strcpy(text + used, ",...");
             break;
         }
@@ -84,8 +84,8 @@ const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size) 
     return text;
 }
 
-/* The limits of control groups, version 1 and 2: the tightest of our group and of all its ancestors.
- * Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}. */
+/* The limits of control groups, version 1 and 2. The tightest limit of our group and its ancestors
+ * counts. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}. */
 
 /* Is name in a comma-separated list? */
 static bool among(const char *list, const char *name) {
@@ -95,7 +95,8 @@ static bool among(const char *list, const char *name) {
     return false;
 }
 
-/* Our path in the hierarchy of the controller: version 1 if one has it, else version 2. */
+/* Our path in the hierarchy of the controller: in version 1 if one of its hierarchies has the
+ * controller, otherwise in version 2. */
 static bool own_path(const char *controller, char path[512], bool *v2) {
     char line[1024];
     bool found = false;

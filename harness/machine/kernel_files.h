@@ -16,15 +16,15 @@ enum { CPUS_MAX = 4096, KERNEL_TEXT = 4096 };
 /* Reads the first line of a file, without trailing blanks. False: errno says why. */
 bool kernel_read(char text[KERNEL_TEXT], const char *path, ...) NL_FORMAT(2, 3);
 
-/* Reads what follows key in the first line that begins with it, up to a quote; key "": the first
- * line. */
+/* Reads the text after key, up to a quote, in the first line that begins with key. key "": the
+ * first line. */
 bool kernel_value(const char *path, const char *key, char *out, size_t size);
 
-/* Reads the number there. */
+/* Reads the number after key. */
 bool kernel_number(const char *path, const char *key, double *number);
 
-/* Parse and print a set of CPUs or nodes, "0-3,8". The first returns how many; the second ends a
- * text that is too long in "...". */
+/* Parse and print a set of CPUs or nodes, "0-3,8". kernel_parse_list() returns their number;
+ * kernel_list_text() ends a text that is too long in "...". */
 int kernel_parse_list(const char *list, bool set[CPUS_MAX]);
 const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size);
 

@@ -67,7 +67,7 @@ void machine_write(FILE *out) {
     fprintf(out, "cpu: %s\n", text);
     if (kernel_value("/proc/cpuinfo", "cpu family", text, sizeof text) &&
         kernel_value("/proc/cpuinfo", "model\t", model, sizeof model))
-        fprintf(out, "family: %s, model %s\n", text, model); /* of x86: the name often hides it */
+        fprintf(out, "family: %s, model %s\n", text, model); /* x86 only; often not in the name */
     fprintf(out, "cpus: %ld online\n", sysconf(_SC_NPROCESSORS_ONLN));
     write_caches(out);
     fprintf(out, "memory: %.1f GiB\n",

@@ -8,11 +8,12 @@
  * double, threads, peers, date, doctor. kernels: a hash of their sources and compile flags. */
 void machine_write(FILE *out);
 
-/* Writes these lines for a results file, x.machine.txt for x.csv, and whether --quick measured it. */
+/* Writes these lines beside a results file (x.machine.txt for x.csv), and whether --quick was
+ * used. */
 bool machine_write_beside(const char *csv_path, bool quick);
 
-/* The processor's name as a folder's: "AMD-EPYC-25-17" has its family and model. */
+/* The processor's name as the name of a folder; "AMD-EPYC-25-17" includes family and model. */
 void machine_name(char *text, size_t size);
 
-/* The hash of the kernels: results of the same machine and hash can be pooled. */
+/* The hash of the kernels. Results with the same machine and hash can be pooled. */
 const char *machine_kernels(void);

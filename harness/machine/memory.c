@@ -1,4 +1,4 @@
-/* Memory: page sizes, how much is free, where it is. SPDX-License-Identifier: MIT */
+/* Memory: page sizes, free memory, and NUMA nodes. SPDX-License-Identifier: MIT */
 #include "machine/exam.h"
 
 #include <math.h>

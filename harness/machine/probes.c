@@ -1,5 +1,5 @@
-/* Measurements of one thread: its clock, its frequency, and how often it is interrupted; then the cost
- * of threads, and whether any of them flushes subnormals. SPDX-License-Identifier: MIT */
+/* Measures one thread (clock, frequency, interruptions), then the cost of threads, and tests
+ * whether any thread flushes subnormals. SPDX-License-Identifier: MIT */
 #include "machine/exam.h"
 #include "base/clock.h"
 #include "base/stats.h"
@@ -15,7 +15,7 @@ static void timer(exam *e) {
     struct timespec resolution = {0};
     double step = HUGE_VAL, cost = HUGE_VAL;
     clock_getres(CLOCK_MONOTONIC, &resolution);
-    for (int b = 0; b < BATCHES; b++) { /* keeps the fastest batch: others may be interrupted */
+    for (int b = 0; b < BATCHES; b++) { /* keeps the fastest batch: slow ones may be interrupted */
         double begin = clock_ns(), last = begin;
         for (int i = 0; i < READS; i++) {
             double now = clock_ns();
@@ -36,8 +36,8 @@ static void timer(exam *e) {
 #if defined __OPTIMIZE__ && defined __GNUC__ && (defined __x86_64__ || defined __aarch64__)
 enum { CHAIN = 1 << 14, MULTIPLY_CYCLES = 3 };
 
-/* Cycles in a nanosecond, from a chain of multiplications: some processors fold chains of additions
- * of constants before they reach an arithmetic unit. */
+/* Cycles in a nanosecond, from a chain of multiplications. A chain of additions would not do: some
+ * processors fold additions of constants before an arithmetic unit sees them. */
 static double chain_ghz(void) {
     static uint64_t seed = 1;
     uint64_t x = seed;
@@ -100,7 +100,7 @@ void examine_probes(exam *e) {
     interruptions(e);
 }
 
-/* Inspects the bits, because a comparison may itself take a subnormal for zero. */
+/* Inspects the bits, because even a comparison may treat a subnormal as zero. */
 static bool flushes_subnormals(void) {
     volatile float least_normal = FLT_MIN, subnormal = FLT_TRUE_MIN, result;
     float f;
@@ -135,11 +135,11 @@ static void subnormals(exam *e) {
 static double empty_region(int threads) {
     double begin = clock_ns();
 #pragma omp parallel num_threads(threads)
-    __asm__ volatile("" ::: "memory"); /* or the compiler removes the region */
+    __asm__ volatile("" ::: "memory"); /* keeps the compiler from removing the region */
     return clock_ns() - begin;
 }
 
-/* On a busy machine a region can take milliseconds, so both loops have a deadline. */
+/* On a busy machine a parallel region can take milliseconds, so both loops have a deadline. */
 static void openmp(exam *e) {
     enum { HOT = 400, IDLE = 9 };
     const struct timespec pause = {.tv_nsec = 5000000};

@@ -1,4 +1,4 @@
-/* System and program: clock source, hypervisor, address randomization, build, tuning.
+/* Examines system and program: clock source, hypervisor, address randomization, build, tuning.
  * SPDX-License-Identifier: MIT */
 #include "build_info.h"
 #include "machine/exam.h"

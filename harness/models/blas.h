@@ -9,7 +9,7 @@
 bool blas_open(const char **why);
 const char *blas_version(void);
 
-/* A matrix stored by rows, ld numbers apart; transposed: stands for its transpose. */
+/* A matrix stored by rows that are ld numbers apart; transposed: represents its transpose. */
 typedef struct matrix {
     const float *at;
     size_t ld;

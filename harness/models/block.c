@@ -1,5 +1,5 @@
 /* A transformer block, forward and backward: attention with grouped heads, a gated or plain
- * feed-forward part, a norm before each. SPDX-License-Identifier: MIT */
+ * feed-forward part, and a norm before each of them. SPDX-License-Identifier: MIT */
 #include "models/step.h"
 #include "models/blas.h"
 
@@ -14,7 +14,7 @@ enum { D_WIDE, D_ACTIVE, D_SCORES, D_ROW };
 typedef struct sizes {
     size_t t, all, d, hd; /* tokens, including those in the cache; widths of the block and of a
                            * head */
-    size_t kv, wide, up;  /* widths of keys; of queries, keys and values; of the hidden layer */
+    size_t kv, wide, up;  /* widths: keys; queries, keys and values; hidden layer */
 } sizes;
 
 static sizes sizes_of(const step *s) {
@@ -55,7 +55,7 @@ static void linear_back(step *s, size_t n, size_t k, const float *x, const float
     blas_multiply(k, n, t, 1, (matrix){x, k, true}, (matrix){dy, n, false}, 0, s->dw, n);
 }
 
-/* Softmax over the first `seen` scores of a row; the others become 0. */
+/* Softmax over the first `seen` scores of a row; the other scores become 0. */
 static void softmax(float *row, size_t seen, size_t all) {
     float most = row[0], sum = 0;
     for (size_t j = 1; j < seen; j++) most = row[j] > most ? row[j] : most;

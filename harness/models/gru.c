@@ -1,6 +1,5 @@
 /* A step of a GRU, forward and backward, with a norm for each gate:
- *     r = sigmoid(norm(x W + h U)), z likewise,
- *     c = tanh(norm(x W + r * (h U))), y = (1 - z) * c + z * h
+ *     r and z = sigmoid(norm(x W + h U)), c = tanh(norm(x W + r * (h U))), y = (1 - z) * c + z * h
  * SPDX-License-Identifier: MIT */
 #include "models/step.h"
 #include "models/blas.h"
@@ -8,7 +7,7 @@
 #include <math.h>
 #include <string.h>
 
-/* The gates; weights has GATES matrices of the input, then GATES of the state. */
+/* The gates; weights has GATES matrices for the input, then GATES matrices for the state. */
 enum { RESET, UPDATE, CANDIDATE, GATES };
 /* Indices into kept: GATES inputs of norms, GATES gates, and h U of the candidate. */
 enum { RAW, GATE = RAW + GATES, OF_STATE = GATE + GATES };
@@ -63,7 +62,7 @@ void gru_backward(step *s) {
     for (size_t i = 0; i < n; i++) state[i] = raw[i] * r[i], d[i] = raw[i] * of_state[i];
     linear_back(s, s->x, s->weights[CANDIDATE], raw, s->dx);
     linear_back(s, s->h, s->weights[GATES + CANDIDATE], state, s->dh);
-    for (size_t g = CANDIDATE; g-- > 0;) { /* UPDATE, then RESET, whose gradient is in d */
+    for (size_t g = CANDIDATE; g-- > 0;) { /* UPDATE, then RESET; d is RESET's gradient */
         float *by = g == RESET ? d : state;
         for (size_t i = 0; i < n; i++)
             by[i] = (g == RESET ? d[i] : dy[i] * (s->h[i] - c[i])) * gate[g][i] * (1 - gate[g][i]);

@@ -77,7 +77,7 @@ static bool of_the_library(mlp_norm norm) {
     return norm == MLP_RESCALE || norm == MLP_FULL || norm == MLP_BATCH;
 }
 
-/* Recentring alone is no layer of the library, so it is computed here. */
+/* The library has no layer that only subtracts the mean, so it is computed here. */
 static bool norm(const mlp *net, size_t rows, const layer *k) {
     if (of_the_library(net->norm)) {
         const bool batch = net->norm == MLP_BATCH, running = batch && net->running;
@@ -224,12 +224,12 @@ size_t mlp_hidden(const mlp *net) {
     return net->count - (net->width + 1) * net->classes;
 }
 
-/* 3 x 5 points, an octal digit for each row. */
+/* The digits as 3 x 5 points; each octal digit is a row. */
 static const unsigned short glyphs[DIGITS] = {075557, 026227, 071747, 071717, 055711,
                                               074717, 074757, 071122, 075757, 075717};
 
-/* Draws picture i, which depends on i alone: a digit at twice its size, at a random place on 12 x
- * 12 points, with random contrast, brightness and noise. */
+/* Draws picture i, a digit at twice its size on 12 x 12 points. Place, contrast, brightness and
+ * noise are random, but depend only on i. */
 static void draw(float *x, unsigned char *label, size_t i) {
     uint32_t at[4];
     random_words(1, i, at);

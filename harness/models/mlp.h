@@ -7,9 +7,9 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* What the norm does to a row: nothing; subtract the mean; divide by the root mean square
- * (RMSNorm); both (LayerNorm). Then BatchNorm, and tanh(2 z), which is no norm. The norms have no
- * gain and no bias, so that the networks differ only in the norm. */
+/* The norm of a network: none; subtract the mean of a row; divide by the row's root mean square
+ * (RMSNorm); both (LayerNorm); BatchNorm; or tanh(2 z), which is no norm. The norms have no gain
+ * and no bias, so that the networks differ only in the norm. */
 typedef enum mlp_norm {
     MLP_NOTHING,
     MLP_RECENTRE,
@@ -22,13 +22,13 @@ typedef enum mlp_norm {
 
 typedef struct mlp {
     mlp_norm norm;
-    bool running; /* BatchNorm takes its running statistics, as at inference */
+    bool running; /* BatchNorm uses its running statistics, as at inference */
     float eps;
-    size_t rows, inputs, width, classes; /* rows: most rows of a batch */
+    size_t rows, inputs, width, classes; /* rows: the largest batch */
     size_t layers;                       /* hidden ones */
     size_t count;                        /* of parameters */
-    float *parameters, *gradient;        /* [count]: W and b of each layer, then of the last */
-    float *velocity;                     /* [count], of the momentum */
+    float *parameters, *gradient;        /* [count]: W and b of each layer, the last at the end */
+    float *velocity;                     /* [count]: the velocity of the momentum method */
     float *room;                         /* the activations, and working memory */
 } mlp;
 
@@ -45,12 +45,13 @@ double mlp_gradient(mlp *net, size_t rows, const float *x, const unsigned char *
 /* A step of gradient descent with momentum. */
 void mlp_step(mlp *net, float rate, float momentum);
 
-/* The number of parameters of the hidden layers, which a norm follows. They come first. */
+/* The number of parameters of the hidden layers; a norm follows each hidden layer. They come
+ * first. */
 size_t mlp_hidden(const mlp *net);
 
 /* Drawn digits, the same on every machine. */
 enum { DIGIT_SIDE = 12, DIGIT_POINTS = DIGIT_SIDE * DIGIT_SIDE, DIGITS = 10 };
-enum { LEARNT = 2048, HELD_OUT = 256 }; /* pictures to learn, and behind them those to test with */
+enum { LEARNT = 2048, HELD_OUT = 256 }; /* pictures for training, then pictures for testing */
 
 typedef struct digits {
     float *x; /* [LEARNT + HELD_OUT][DIGIT_POINTS] */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* What forward keeps of a layer: the norm's input and statistics, the output of the ReLU. */
+/* Saved by forward for each layer: the norm's input and statistics, and the ReLU's output. */
 typedef struct kept {
     float *in, *mean, *rstd, *relu;
 } kept;
@@ -22,8 +22,8 @@ static size_t elements(const network *net) {
     return net->rows * net->width;
 }
 
-/* Matrix k of He's initialization. The variance is gain / width; gain is 2 where a ReLU has halved
- * the mean square of the input, else 1. */
+/* Matrix k of He's initialization. The variance is gain / width; gain is 2 if a ReLU halved the
+ * mean square of the input, otherwise 1. */
 static const float *matrix(work *w, size_t k, double gain, bool transposed) {
     size_t c = w->net->width;
     const float *normal = w->net->normal + k * c * c;
@@ -51,8 +51,8 @@ static void add(const network *net, float *to, const float *from) {
     for (size_t i = 0; i < elements(net); i++) to[i] += from[i];
 }
 
-/* Zeroes `to` wherever `by` is not positive: ReLU if by == to; its derivative if `by` is ReLU's
- * output. */
+/* Zeroes the elements of `to` for which `by` is not positive. This is ReLU if by == to, and ReLU's
+ * derivative if `by` is ReLU's output. */
 static void rectify(const network *net, float *to, const float *by) {
     for (size_t i = 0; i < elements(net); i++)
         if (!(by[i] > 0)) to[i] = 0;
@@ -103,8 +103,8 @@ static double rms(const float *x, size_t n) {
     return sqrt(sum / (double)n);
 }
 
-/* The rms of the gradient of the matrix between `in` and an output with gradient d: of the sum of
- * in_i * d_j over the rows. Overwrites w->weights. */
+/* The rms of the gradient of the matrix between `in` and an output with gradient d. This gradient
+ * is the sum of in_i * d_j over the rows. Overwrites w->weights. */
 static double matrix_gradient(work *w, const float *in, const float *d) {
     size_t c = w->net->width;
     memset(w->weights, 0, c * c * sizeof *w->weights);

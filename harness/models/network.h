@@ -13,12 +13,13 @@ typedef struct network {
     bool has_norm; /* false: without a norm */
     nl_op norm;
     float stretch;              /* factor of all weights; 1: He's initialization */
-    size_t layers, width, rows; /* the width a multiple of 4 */
+    size_t layers, width, rows; /* the width is a multiple of 4 */
     const float *normal;        /* [2 layers][width][width] standard normal numbers */
 } network;
 
-/* The rms of the activations and of their gradients before every layer and at the end, [layers + 1];
- * and of the gradient of every layer's last matrix (W if PLAIN, else V), [layers]. */
+/* Results: the rms of the activations and of their gradients before every layer and at the end,
+ * [layers + 1]; and the rms of the gradient of every layer's last matrix (W if PLAIN, else V),
+ * [layers]. */
 typedef struct network_sizes {
     double *activation, *gradient, *weights;
 } network_sizes;

@@ -8,7 +8,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 
-/* Returns the floats taken. */
+/* Returns the number of floats taken. */
 static size_t layout(step *s) {
     size_t n = s->rows * s->shape.width, c = s->shape.width;
     s->used = 0;
@@ -33,7 +33,8 @@ size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool traini
     return layout(&s) * sizeof(float);
 }
 
-/* Uniform with a given variance; a simple generator, because there are hundreds of millions. */
+/* Draws uniform numbers with a given variance. The generator is simple, because a step needs
+ * hundreds of millions of numbers. */
 static void fill(float *to, size_t count, double variance, uint32_t seed) {
     uint32_t state = seed * 2654435769u + 1;
     float scale = (float)(sqrt(3 * variance) * 0x1p-31);
@@ -49,7 +50,7 @@ bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool 
     s->room = aligned_alloc(64, count * sizeof *s->room);
     if (!s->room) return false;
     layout(s);
-    fill(s->room, count, 1 / (double)c, 1); /* the matrices and the cache */
+    fill(s->room, count, 1 / (double)c, 1); /* bytes of the matrices and the cache */
     fill(s->x, n, 1, 2), fill(s->h, n, 0.1, 3);
     if (training) fill(s->dy, n, 1, 4);
     for (size_t i = 0; i < STEP_NORMS; i++)

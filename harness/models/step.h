@@ -1,5 +1,5 @@
-/* Steps of real models: a transformer block and a GRU. Matrix products by OpenBLAS, norms by this
- * library, on one thread, in f32. SPDX-License-Identifier: MIT */
+/* Steps of real models: a transformer block and a GRU. OpenBLAS computes the matrix products, and
+ * this library the norms, on one thread, in f32. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"
@@ -8,7 +8,7 @@
  * timed inside the step. */
 
 /* A block: x <- x + attention(norm(x)), x <- x + ffn(norm(x)), without embeddings, dropout and
- * rotary positions. heads = 0: a GRU with a norm per gate and an input as wide as its state. */
+ * rotary positions. heads = 0 means a GRU with a norm per gate and an input as wide as its state. */
 typedef struct step_shape {
     const char *name;
     size_t width, heads, kv_heads, ffn;
@@ -23,28 +23,29 @@ enum { STEP_MATRICES = 6, STEP_NORMS = 3 };
 
 typedef struct step {
     step_shape shape;
-    size_t rows, past; /* tokens, and those in the cache before them; rows of the GRU's batch */
-    bool training;     /* has memory for the backward pass, in which case past is 0 */
-    nl_op op;          /* of the norms: NL_LAYERNORM or NL_RMSNORM */
-    bool unfused;      /* forward by the unfused rung instead of nl_best() */
+    size_t rows, past; /* new tokens, and earlier tokens in the cache; rows of the GRU's batch */
+    bool training;     /* has memory for the backward pass; then past is 0 */
+    nl_op op;          /* layer of the norms: NL_LAYERNORM or NL_RMSNORM */
+    bool unfused;      /* forward uses the unfused rung instead of nl_best() */
     double norm_ns;    /* time spent in norms; the caller resets it */
     float *x, *h, *y;  /* [rows][width]: input, the GRU's state, output */
     float *dy, *dx, *dh;
     float *weights[STEP_MATRICES], *dw; /* dw: the gradient of one matrix at a time */
     norm_place norms[STEP_NORMS];
-    float *kept[12], *work[4]; /* kept from forward for backward; working memory */
+    float *kept[12], *work[4]; /* saved by forward for backward; working memory */
     float *room;
-    size_t used; /* floats of the room that are taken */
+    size_t used; /* floats of the room that are in use */
 } step;
 
-/* Returns the next `count` floats of the step's room; NULL if the step has no room left, but counts
- * the floats. */
+/* Returns the next `count` floats of the step's room, or NULL if there is no room. Counts the
+ * floats in either case. */
 float *step_take(step *s, size_t count);
 
 void step_norm(step *s, size_t which, const float *x, float *y);
 void step_norm_backward(step *s, size_t which, const float *x, const float *dy, float *dx);
 
-/* The two kinds of steps, a file each. The first function allocates for the others. */
+/* The two kinds of steps, one file per kind. The first function of a kind allocates memory for the
+ * other functions. */
 void block_layout(step *s);
 void block_forward(step *s);
 void block_backward(step *s);
@@ -59,7 +60,7 @@ size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool traini
 bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool training);
 void step_free(step *s);
 
-/* Forward: x to y. Then runs backward, from dy to dx and the gradients; dw has only the last
- * gradient. */
+/* Forward computes y from x. Backward runs forward, then computes dx and the gradients from dy; dw
+ * has only the last gradient. */
 void step_forward(step *s);
 void step_backward(step *s);

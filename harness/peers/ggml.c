@@ -1,5 +1,6 @@
 /* Row norms as graphs of ggml, which llama.cpp and whisper.cpp run. A graph is made once for each
- * problem; planning and computing it is the call: docs/peers.md. SPDX-License-Identifier: MIT */
+ * problem. The timed call plans and computes the graph (docs/peers.md). SPDX-License-Identifier:
+ * MIT */
 #include "layer.h"
 #include "peers/peers.h"
 #include "registry.h"
@@ -11,7 +12,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The buffers of the caller, and own ones. */
+/* The caller's buffers and this file's buffers. */
 enum { X, RESIDUAL, GAMMA, BETA, DY, DRESIDUAL, SUM, Y, DX, DGAMMA, XHAT, SCRATCH, BUFFERS };
 enum { PLANS = 16, TENSORS = 16 };
 
@@ -20,11 +21,11 @@ typedef struct plan {
     nl_pass pass;
     size_t n, c;
     float eps;
-    unsigned buffers; /* bits: those that this graph has */
+    unsigned buffers; /* bits: the buffers of this graph */
     struct ggml_context *context;
     struct ggml_cgraph *graph;
     struct ggml_tensor *tensors[TENSORS];
-    int places[TENSORS], count; /* the buffer of each tensor */
+    int places[TENSORS], count; /* the buffer that each tensor uses */
 } plan;
 
 static struct ggml_tensor *place(plan *k, struct ggml_tensor *t, int buffer) {
@@ -70,7 +71,7 @@ static void build_backward(plan *k) {
     ggml_build_forward_expand(k->graph, t);
 }
 
-/* The cached plan. Its first call, in verification, which is not timed, builds the graph. */
+/* The cached plan. The first call builds the graph. It belongs to verification and is not timed. */
 static plan *find_plan(const plan *wanted) {
     static plan plans[PLANS];
     static size_t next;
@@ -91,8 +92,8 @@ static plan *find_plan(const plan *wanted) {
     return k;
 }
 
-/* A pool is kept, as llama.cpp does. In a build without OpenMP its threads sleep between calls, since
- * they would spin while the next candidate is timed. */
+/* The thread pool is kept between calls, as in llama.cpp. In a ggml without OpenMP, the pool's
+ * threads sleep between calls; otherwise they would spin while the next candidate is timed. */
 static struct ggml_threadpool *pool_of(int threads) {
     static struct ggml_threadpool *pool;
     static int size;
@@ -162,13 +163,13 @@ static void forward_now(const nl_problem *p, const nl_forward_args *a, int threa
 
 enum { SAMPLES = 64 };
 
-/* Samples x at even distances. */
+/* Samples x at equal distances. */
 static void sample(const nl_problem *p, const float *x, float *out) {
     for (size_t i = 0; i < SAMPLES; i++) out[i] = x[i * (p->n * p->c - 1) / (SAMPLES - 1)];
 }
 
-/* In training forward leaves xhat in memory, so computing xhat is no part of backward. Caches it as
- * long as every rstd, and a sample of x, are the same. */
+/* In training, forward leaves xhat in memory, so backward's time does not include computing xhat.
+ * Caches xhat while all rstd and a sample of x stay the same. */
 static const float *xhat_of(const nl_problem *p, const nl_backward_args *a, int threads) {
     static float *xhat, *rstd, samples[SAMPLES];
     static size_t size, rstd_size, n, c;

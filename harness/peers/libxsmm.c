@@ -1,6 +1,6 @@
-/* Row norms composed of LIBXSMM's primitives: for each row one kernel sums x and x^2, and one
- * computes the equation of y, as in LIBXSMM's sample equation_layernorm. Code around them does what
- * they lack: docs/peers.md. SPDX-License-Identifier: MIT */
+/* Row norms composed of LIBXSMM's primitives: for each row, one kernel sums x and x^2, and another
+ * kernel computes the equation of y, as in LIBXSMM's sample equation_layernorm. Code around the
+ * primitives adds missing features (docs/peers.md). SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "peers/peers.h"
 #include "registry.h"
@@ -39,7 +39,7 @@ static void push_arg(libxsmm_blasint equation, int at, libxsmm_blasint length, n
                                              LIBXSMM_MATRIX_ARG_SET_TYPE_NONE, 0, 0));
 }
 
-/* y = (x * rstd - mean * rstd) * gamma + beta, without what the layer lacks. */
+/* y = (x * rstd - mean * rstd) * gamma + beta, without the terms that the layer lacks. */
 static libxsmm_meqn_function y_of(const plan *k) {
     const bool centred = nl_layers[k->op].centred;
     const libxsmm_blasint equation = libxsmm_meqn_create(), c = (libxsmm_blasint)k->c;
@@ -81,7 +81,8 @@ static libxsmm_meltwfunction_unary sums_of(const plan *k) {
                                         LIBXSMM_MELTW_FLAG_UNARY_REDUCE_ROWS);
 }
 
-/* The cached plan. Its first call, in verification, which is not timed, generates the code. */
+/* The cached plan. The first call generates the code. It belongs to verification and is not
+ * timed. */
 static const plan *find_plan(const plan *wanted) {
     static plan plans[PLANS];
     static size_t next;
@@ -97,7 +98,7 @@ static const plan *find_plan(const plan *wanted) {
     return k;
 }
 
-/* [c] ones, for a shift without a gain; [threads][c] sums of x + residual. */
+/* Buffers: [c] ones, for a shift without a gain; [threads][c] sums of x + residual. */
 static float *keep(float **kept, size_t *size, size_t wanted, float value) {
     if (*size < wanted) {
         free(*kept);

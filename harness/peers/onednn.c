@@ -1,5 +1,6 @@
-/* oneDNN's layer and batch normalization as implementations of the table. Code around them does
- * what oneDNN lacks, as its users must: docs/peers.md. SPDX-License-Identifier: MIT */
+/* oneDNN's layer and batch normalization as implementations of the table. Code around them adds the
+ * features that oneDNN lacks, as oneDNN's users must do (docs/peers.md). SPDX-License-Identifier:
+ * MIT */
 #include "layer.h"
 #include "peers/onednn_primitive.h"
 #include "peers/peers.h"
@@ -134,7 +135,7 @@ static nl_impl impls[] = {IMPL("batchnorm", NL_BATCHNORM, NL_BIT(NL_INFERENCE)),
                           IMPL("layernorm", NL_LAYERNORM, 0), IMPL("rmsnorm", NL_RMSNORM, 0)};
 enum { IMPLS = sizeof impls / sizeof *impls };
 
-/* Does oneDNN have all passes of this layer in this storage type, on this processor? */
+/* Does oneDNN support all passes of this layer in this storage type, on this processor? */
 static bool takes(const nl_impl *m, nl_op op, nl_dtype t, char name[64]) {
     for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
         nl_problem p = {.op = op, .pass = pass, .dtype = t, .n = 64, .c = 64, .s = 1, .eps = 1e-5f};

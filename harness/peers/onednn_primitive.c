@@ -118,7 +118,7 @@ plan *find_plan(const plan_key *w) {
     return plan_make(w, last) ? last : NULL;
 }
 
-/* A plan's first call creates the memory objects; later ones update the addresses that changed. */
+/* A plan's first call creates the memory objects; later calls update the changed addresses. */
 static bool set_part(plan *k, int i, const part *p) {
     dnnl_memory_desc_t d = NULL;
     void *at = (void *)p->at, *now = NULL;

@@ -9,12 +9,13 @@
 /* The value of oneDNN's flag; versions without RMSNorm reject it. */
 enum { RMS_NORM = 0x20 };
 
-/* What a primitive is created for: the cache's key. Compared byte by byte, so no padding. */
+/* The cache's key: the kind of call that a primitive is created for. The key has no padding,
+ * because it is compared byte by byte. */
 typedef struct plan_key {
     size_t n, c, s;
     nl_op op;
     nl_pass pass;
-    nl_dtype from, to; /* storage of x, and of the other tensors */
+    nl_dtype from, to; /* storage type of x, and of the other tensors */
     dnnl_prop_kind_t kind;
     unsigned flags;
     float eps;
@@ -32,21 +33,21 @@ typedef struct plan {
     int count, inputs;    /* arguments with a memory object; inputs of the primitive */
     float *statistics[2]; /* [groups] each */
     float *ones;          /* [c] */
-    float *unwanted;      /* [c], for a result that the caller does not want */
+    float *unwanted;      /* [c], receives a result that the caller does not want */
     float *x;             /* [n][c]: x + residual, or a temporary dx; NULL until needed */
 } plan;
 
-/* Call first. note shows a message whenever something fails. */
+/* Call this function first. It registers note(), which shows a message whenever something fails. */
 bool onednn_start(void (*note)(const char *text));
 
-/* The name of oneDNN's implementation; NULL: it has none. */
+/* The name of oneDNN's implementation; NULL: there is none. */
 const char *onednn_has(const plan_key *w, char name[64]);
 
 /* The number of groups that share one mean and variance. */
 size_t plan_groups(const plan_key *w);
 
-/* The cached plan of a key, created on its first use. That takes far longer than a call, but is
- * never timed, because verification comes first. NULL: failed, with a note. */
+/* The cached plan of a key, created on its first use. Creating takes far longer than a call, but is
+ * never timed, because verification comes first. NULL: the creation failed, and note() showed why. */
 plan *find_plan(const plan_key *w);
 
 /* An argument: its index in oneDNN, its layout and its address; NULL: absent. */

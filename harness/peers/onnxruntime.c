@@ -1,5 +1,5 @@
-/* ONNX Runtime's layers as implementations of the table. Code around them does what they lack:
- * docs/peers.md. SPDX-License-Identifier: MIT */
+/* ONNX Runtime's layers as implementations of the table. Code around the layers adds missing
+ * features (docs/peers.md). SPDX-License-Identifier: MIT */
 #include "peers/onnxruntime_session.h"
 #include "peers/peers.h"
 #include "registry.h"
@@ -10,8 +10,8 @@
 
 enum { ONES, ZEROS, MEANS, X, Y, PARAMETERS, KEPT = PARAMETERS + 4 };
 
-/* [size] cached floats: a gain of ones, a shift of zeros, unwanted means, x and y of 16 bits; and of
- * gamma, then of beta, the floats that were converted last and their 16-bit values. */
+/* [size] cached floats: a gain of ones, a shift of zeros, unwanted means, 16-bit x and y as floats.
+ * Also the last converted floats and their 16-bit values, of gamma and then of beta. */
 static float *keep(int which, size_t size) {
     static struct {
         float *at;
@@ -25,8 +25,8 @@ static float *keep(int which, size_t size) {
     return at;
 }
 
-/* Kernels get float parameters, but the node needs parameters of x's type. Converts them, unless
- * they are those of the last call. NULL: x's type does not hold a value exactly. */
+/* Kernels get float parameters, but the node needs parameters of x's type. Converts the parameters,
+ * unless they equal the last call's. NULL: x's type cannot hold a value exactly. */
 static const void *narrow(const nl_problem *p, nl_arg which, const float *from) {
     static struct {
         nl_dtype t;
@@ -47,8 +47,8 @@ static const void *narrow(const nl_problem *p, nl_arg which, const float *from) 
     return all[i].fits ? to : NULL;
 }
 
-/* x, or x + residual, in floats. ONNX Runtime has a residual only in nodes outside ONNX's standard,
- * which need a weight of x's type. */
+/* x, or x + residual, in floats. ONNX Runtime has residuals only in nodes outside ONNX's standard.
+ * These nodes need a weight of x's type. */
 static const float *widen(const nl_problem *p, const nl_forward_args *a) {
     const size_t count = p->n * p->c;
     float *x = keep(X, count);
@@ -57,8 +57,8 @@ static const float *widen(const nl_problem *p, const nl_forward_args *a) {
     return x;
 }
 
-/* The node's type: the tensors' type if the parameters fit it and there is no residual; else
- * float. */
+/* The node's type: the tensors' type, if this type holds the parameters and there is no residual;
+ * else float. */
 static nl_dtype choose_type(const nl_problem *p, const nl_forward_args *a, const void **gamma,
                             const void **beta) {
     if (p->dtype == NL_F32 || a->residual) return NL_F32;
@@ -95,7 +95,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     if (afterwards) peer_scale(p, a);
 }
 
-/* Before 1.32 there is no kernel for bf16. */
+/* ONNX Runtime before 1.32 has no kernel for bf16. */
 static bool takes(nl_op op, nl_dtype t) {
     float x = 0, gamma = 0, y;
     const nl_problem p =
@@ -106,7 +106,7 @@ static bool takes(nl_op op, nl_dtype t) {
     return run_parts(&p, parts, sizeof parts / sizeof *parts, 1);
 }
 
-/* Welford: LayerNorm's short rows and bf16; else it is two-pass (onnxruntime#31973). */
+/* Welford: LayerNorm in one pass: short rows and bf16; two passes otherwise (onnxruntime#31973). */
 #define IMPL(layer, op, pass)                                                                     \
     {                                                                                             \
         .name = "peer/onnxruntime_" layer, .isa = "c", .ops = NL_BIT(op), .passes = NL_BIT(pass), \

@@ -93,7 +93,7 @@ static bool make_session(plan *k, const part *parts, int inputs) {
     OrtSessionOptions *options = NULL;
     OrtModel *model = NULL;
     OrtGraph *graph = NULL;
-    /* Otherwise its threads would spin while the next candidate is timed. */
+    /* Without this setting, ONNX Runtime's threads would spin while the next candidate is timed. */
     bool ok = good(ort->CreateSessionOptions(&options)) &&
               good(ort->SetIntraOpNumThreads(options, k->threads)) &&
               good(ort->AddSessionConfigEntry(options, "session.force_spinning_stop", "1")) &&
@@ -114,8 +114,8 @@ static bool is_for(const plan *k, const nl_problem *p, const part *parts, int co
     return same;
 }
 
-/* The cached plan of a problem. The first call makes the session: it belongs to verification and is
- * not timed. */
+/* The cached plan of a problem. The first call makes the session. This call belongs to verification
+ * and is not timed. */
 static plan *find_plan(const nl_problem *p, const part *parts, int inputs, int count, int threads) {
     static plan plans[PLANS];
     static size_t next;

@@ -1,19 +1,19 @@
-/* Other libraries' layers in the table of implementations, and what the code around them shares.
+/* Other libraries' layers in the table of implementations, and code that the peers share.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "kernel.h"
 
-/* Each loads a library and adds the layers that it has on this processor. note shows messages, now
- * and whenever a call fails. */
+/* Each function loads a library and adds the library's layers on this processor. note() shows
+ * messages, now and whenever a call fails. */
 void ggml_register(void (*note)(const char *text));
 void libxsmm_register(void (*note)(const char *text));
 void onednn_register(void (*note)(const char *text));
 void onnxruntime_register(void (*note)(const char *text));
 void torch_register(void (*note)(const char *text));
 
-/* Does the process have only one OpenMP runtime? Two disturb each other: then a note says that the
- * peer, which loaded the second, is left out. */
+/* Does the process have only one OpenMP runtime? Two runtimes disturb each other, so a peer that
+ * loads a second runtime is left out, with a note. */
 bool one_openmp_runtime(const char *peer, void (*note)(const char *text));
 
 /* x + residual of `count` elements from `at` on, rounded only if the problem says so; also stores
@@ -27,7 +27,8 @@ NL_INLINE void peer_sum(const nl_problem *p, const nl_forward_args *a, size_t at
     }
 }
 
-/* Applies gain and shift to a y that is rounded already: no peer can cast before the weight. */
+/* Applies gain and shift to a y that is already rounded, because no peer can cast before the
+ * weight. */
 NL_INLINE void peer_scale(const nl_problem *p, const nl_forward_args *a) {
     const nl_view v = {.t = p->dtype, .gamma = a->gamma, .beta = a->beta, .y = a->y};
     for (size_t i = 0; i < p->n * p->c * p->s; i++)

@@ -1,5 +1,5 @@
-/* PyTorch's layers on the CPU, eager, as a library that torch.c loads. What PyTorch lacks is
- * computed around it in PyTorch's own operations: docs/peers.md.
+/* PyTorch's layers on the CPU, in eager mode, as a library that torch.c loads. Other PyTorch
+ * operations add missing features (docs/peers.md).
  * SPDX-License-Identifier: MIT */
 #include "normlab.h"
 #include "torch_landing.h"
@@ -47,13 +47,13 @@ struct shape {
     shape(const shape &) = delete; /* the references point to the tensor's own sizes */
 };
 
-/* gamma, or ones. Ones are needed if dgamma is wanted; and for 16-bit tensors, because PyTorch
- * computes and saves their statistics in 16 bits if it has no float weight. */
+/* gamma, or ones. A weight of ones is needed if dgamma is wanted, and for 16-bit tensors: without a
+ * float weight PyTorch computes and saves their statistics in 16 bits. */
 at::Tensor weight(at::Tensor &kept, const void *gamma, const shape &d, bool wanted) {
     if (gamma || !wanted) return view(kept, gamma, d.row, at::kFloat);
     kept.reset();
     static at::Tensor ones;
-    const c10::InferenceMode off(false); /* autograd cannot save a tensor made in that mode */
+    const c10::InferenceMode off(false); /* autograd cannot save a tensor made in inference mode */
     if (!ones.defined() || ones.sizes() != d.row) ones = at::ones(d.row, at::kFloat);
     return ones;
 }
@@ -109,8 +109,8 @@ void forward_now(const nl_problem *p, const nl_forward_args *a) {
 }
 
 /* PyTorch's only backward of RMSNorm on the CPU is autograd's, which differentiates the operations
- * of a forward pass. That forward pass is not part of backward, so it is cached as long as x, gamma
- * and rstd are the same. */
+ * of a forward pass. That forward pass is not part of backward, so it is cached while x, gamma and
+ * rstd stay the same. */
 at::Tensor rms_backward(const nl_problem *p, const nl_backward_args *a, const shape &d,
                         const at::Tensor &dy, const at::Tensor &gamma, at::Tensor *dgamma) {
     static at::Tensor x, w, y;
@@ -208,7 +208,7 @@ nl_impl impl(const char *name, nl_op op, unsigned more) {
 
 } // namespace
 
-/* The layers, up to one without a name. */
+/* The layers; an entry without a name ends the list. */
 extern "C" NL_API const nl_impl *torch_layers(void (*for_people)(const char *text)) {
     static const nl_impl impls[] = {impl("peer/torch_batchnorm", NL_BATCHNORM,
                                          NL_BIT(NL_INFERENCE)),

@@ -1,4 +1,4 @@
-/* PyTorch's results in the caller's buffers. SPDX-License-Identifier: MIT */
+/* Places PyTorch's results in the caller's buffers. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <ATen/core/Tensor.h>
@@ -6,8 +6,8 @@
 #include <cstring>
 
 /* PyTorch allocates each result, but an implementation must write to the caller's buffer. So one of
- * PyTorch's allocations gets that buffer: the one that became the result last time. A wrong guess
- * costs a copy, and the next guess is right. */
+ * PyTorch's allocations gets that buffer: the allocation that became the result last time. A wrong
+ * guess costs a copy; the next guess is right. */
 struct landing {
     enum { MOST = 64 };
     void *at;
@@ -43,7 +43,8 @@ inline void copy(void *to, const at::Tensor &from, at::ScalarType type) {
     if (plain.data_ptr() != to) std::memcpy(to, plain.data_ptr(), plain.nbytes());
 }
 
-/* Call this last: until then, after a wrong guess, another result may lie in the caller's buffer. */
+/* Call this last: before this call, a wrong guess may have put another result into the caller's
+ * buffer. */
 inline void land(const landing &l, const at::Tensor &result, at::ScalarType type) {
     for (int i = 0; i < l.seen; i++)
         if (l.made[i] && l.made[i] == result.data_ptr()) *l.chosen = i;

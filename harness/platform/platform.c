@@ -12,8 +12,8 @@
 #include <immintrin.h>
 #endif
 
-/* Reads the control registers directly: the changed settings may affect a comparison of numbers,
- * and fegetround() of x86-64 reads the x87 unit only. */
+/* Reads the control registers directly: changed settings may affect a comparison of numbers, and
+ * fegetround() reads only the x87 unit on x86-64. */
 bool arithmetic_is_usual(void) {
 #if defined(__x86_64__) && defined(__GLIBC__)
     enum { CONTROL = 0x37f, EMPTY = 0xffff, MXCSR = 0x1f80, FLAGS = 0x3f }; /* fninit, ldmxcsr */
@@ -56,14 +56,13 @@ int fault_access(const void *context) {
 
 #if defined(__x86_64__)
 static bool has_clflushopt(void) {
-    static int known = -1; /* a virtual machine traps CPUID */
+    static int known = -1; /* virtual machines trap CPUID, which is slow */
     unsigned a, b = 0, c, d;
     if (known < 0) known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_CLFLUSHOPT;
     return known;
 }
 
-/* Flushes lines in any order, which is much faster than clflush, which flushes one after
- * another. */
+/* Flushes lines in any order; clflush, which flushes one after another, is much slower. */
 __attribute__((target("clflushopt"))) static void flush_lines(char *p, size_t bytes) {
     for (size_t i = 0; i < bytes; i += 64) _mm_clflushopt(p + i);
 }

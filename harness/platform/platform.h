@@ -1,4 +1,4 @@
-/* All that names a processor outside of the kernels. SPDX-License-Identifier: MIT */
+/* All code outside of the kernels that depends on the processor. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>
@@ -15,16 +15,16 @@ void arithmetic_restore(void);
 
 enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP };
 
-/* What the instruction did that caused SIGSEGV: one of ACCESS_... , from the page fault's error code or
- * the syndrome register in the signal handler's context. */
+/* The kind of access (ACCESS_...) that caused SIGSEGV, from the page fault's error code or the
+ * syndrome register in the signal handler's context. */
 int fault_access(const void *context);
 
 /* Evicts the bytes from all caches (x86-64: flushes cache lines; elsewhere: writes to a buffer
  * twice the size of the last-level cache). */
 void flush(const void *p, size_t bytes);
 
-/* The size of the last-level cache; 32 MiB where the machine does not report it. */
+/* The size of the last-level cache; 32 MiB if the machine does not report it. */
 size_t last_cache_bytes(void);
 
-/* Does this machine have streaming stores? Without them LIMIT_STREAM is ordinary. */
+/* Does this machine have streaming stores? Without them, LIMIT_STREAM uses ordinary stores. */
 bool has_streaming_stores(void);

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* True: the rows cannot be compared, and why says why. */
+/* True: the rows cannot be compared, for the reason in `why`. */
 static bool refusal(const result *a, const result *b, bool shares, char why[200]) {
     const result *both[] = {a, b};
     if (!a || !b) return snprintf(why, 200, "only in %c", a ? 'A' : 'B'), true;
@@ -31,7 +31,7 @@ static bool refusal(const result *a, const result *b, bool shares, char why[200]
                  {"s", a->s, b->s},
                  {"bytes", a->bytes, b->bytes}};
     for (size_t i = 0; i < sizeof sizes / sizeof *sizes && !*why; i++)
-        if (sizes[i].a < sizes[i].b || sizes[i].a > sizes[i].b) /* false where one is NAN */
+        if (sizes[i].a < sizes[i].b || sizes[i].a > sizes[i].b) /* false if a or b is NAN */
             snprintf(why, 200, "%s differs: %.0f in A, %.0f in B", sizes[i].name, sizes[i].a,
                      sizes[i].b);
     if (!*why && *a->data && *b->data && strcmp(a->data, b->data) != 0)
@@ -39,20 +39,19 @@ static bool refusal(const result *a, const result *b, bool shares, char why[200]
     return *why;
 }
 
-/* The log of the time, or of the time over the limit's. */
+/* The log of the time, or of the time over the limit's time. */
 static estimate log_of(const result *r, bool shares) {
     double unit = shares ? log(r->limit_pct) + log(r->ns) - log(100) : 0;
     return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
 }
 
-/* In a pass the baseline takes turns with the row, so their ratio varies least from pass to
- * pass. */
+/* In a pass, the baseline and the row take turns, so their ratio varies least from pass to pass. */
 static bool is_relative(const result *a, const result *b, bool shares) {
     const bool baseline = strcmp(a->comparison, "baseline") == 0;
     return !shares && !baseline && *a->baseline && strcmp(a->baseline, b->baseline) == 0;
 }
 
-/* The interval comes from how much the passes of each side differ. */
+/* The interval comes from the differences between the passes of each side. */
 static estimate ratio_of_passes(const result *a, const result *b, bool shares, bool relative) {
     double v[2][PASSES_MAX];
     for (int side = 0; side < 2; side++) {
@@ -124,7 +123,7 @@ bool facts_one_machine(const results *file, char why[200]) {
     return known && !used;
 }
 
-/* Does the file hold the fact too? Any two good findings of the doctor are equal. */
+/* Does the other file have this fact, too? Any two good findings of the doctor count as equal. */
 static bool holds(const results *file, const fact *f) {
     for (const fact *e = file->facts; e < file->facts + file->fact_count; e++) {
         if (strcmp(e->key, f->key) != 0) continue;

@@ -128,7 +128,7 @@ static bool merge(results *out) {
     return true;
 }
 
-/* Passes of one pool must be of one program on one machine. */
+/* The passes of a pool must come from one program on one machine. */
 static bool alike(const results *parts, size_t count, char *const *paths, char *error,
                   size_t error_size) {
     static const char *const keys[] = {"kernels", "cpu", "quick"};
@@ -146,7 +146,7 @@ static bool alike(const results *parts, size_t count, char *const *paths, char *
     return true;
 }
 
-/* Is it the other's file again, with its date? */
+/* Is one file a copy of the other, with the same date? */
 static bool is_copy(const results *a, const results *b) {
     const char *of_a = results_fact(a, "date"), *of_b = results_fact(b, "date");
     bool same = of_a && of_b && strcmp(of_a, of_b) == 0 && a->count == b->count;
@@ -156,7 +156,7 @@ static bool is_copy(const results *a, const results *b) {
     return same;
 }
 
-/* Does a file differ from the checksum that its facts have? */
+/* Does a file's checksum differ from the checksum in its facts? */
 static bool changed(const results *one, const char *path) {
     const char *sum = results_fact(one, "crc");
     uint32_t crc = 0;
@@ -165,7 +165,7 @@ static bool changed(const results *one, const char *path) {
     return sum && strcmp(sum, now) != 0;
 }
 
-/* Leaves out passes that were cut off or changed, and copies of others. */
+/* Leaves out passes that were cut off or changed, and copies of other passes. */
 static void leave_out(results *pool, char *const *paths) {
     const size_t all = pool->part_count;
     size_t kept = 0;
@@ -210,7 +210,7 @@ bool pool_read(const char *folder, results *out, char *error, size_t error_size)
     if (fewer && !*out->warning)
         snprintf(out->warning, sizeof out->warning, "%.400s: %zu rows are not in every pass",
                  folder, fewer);
-    if (ok) { /* the first pass's facts are those of all */
+    if (ok) { /* the first pass's facts apply to all passes */
         results *first = &out->parts[0];
         out->facts = first->facts, out->fact_count = first->fact_count;
         out->facts_text = first->facts_text;

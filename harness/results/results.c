@@ -1,5 +1,5 @@
-/* The file is read whole and cut into fields in place; rows point into it. Columns are found by
- * name, and unknown ones are ignored. SPDX-License-Identifier: MIT */
+/* The whole file is read and cut into fields in place; rows point into the text. Columns are found
+ * by name, and unknown ones are ignored. SPDX-License-Identifier: MIT */
 #include "results/results.h"
 #include "base/csv.h"
 

@@ -1,5 +1,5 @@
-/* Reads results: a CSV file of `normlab bench` or `check`, and the machine's facts beside it.
- * Strict, because nobody would notice a number that was read wrongly.
+/* Reads results: a CSV file of `normlab bench` or `check`, and the machine's facts beside it. The
+ * reader is strict, because nobody would notice a number that was read wrongly.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -8,18 +8,18 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* A row, as far as the comparison needs it. Missing text is "", a missing number NAN. */
+/* A row: the fields that the comparison needs. Missing text is "", a missing number NAN. */
 typedef struct result {
-    size_t line;                       /* of the file, from 1 */
-    const char *spelling, *impl, *isa; /* spelling: of the case */
-    int threads;                       /* with the three above: the key */
+    size_t line;                       /* line of the file, from 1 */
+    const char *spelling, *impl, *isa; /* spelling: the case as text */
+    int threads;                       /* together with the three above: the key */
     const char *verdict, *data, *flag, *comparison, *baseline;
-    double ns, ns_low, ns_high;                /* of one call: positive, low <= ns <= high */
+    double ns, ns_low, ns_high;                /* time of one call: positive, low <= ns <= high */
     double limit_pct, aa_band;                 /* aa_band: relative, 0.004 is 0.4 % */
-    double speedup, speedup_low, speedup_high; /* the baseline's time over this one */
+    double speedup, speedup_low, speedup_high; /* the baseline's time over this row's time */
     double n, c, s, bytes;
-    const struct result **each; /* of a pool: its passes; else NULL */
-    size_t passes, pass;        /* how many; which one this is */
+    const struct result **each; /* rows of the passes if it is a pool; otherwise NULL */
+    size_t passes, pass;        /* number of passes; index of this pass */
 } result;
 
 typedef struct fact {
@@ -31,46 +31,47 @@ typedef struct results {
     size_t count;
     fact *facts; /* in the order of x.machine.txt; none when there is no such file */
     size_t fact_count;
-    char warning[512]; /* "", or what is left out: a last line, or passes, cut off */
+    char warning[512]; /* "", or a description of omitted data: a last line, or passes */
     result **sorted;   /* by key */
     char *text, *facts_text;
-    struct results *parts; /* of a pool: the passes */
+    struct results *parts; /* the passes of a pool */
     size_t part_count;
-    const result **each; /* their rows, by key */
+    const result **each; /* rows of the passes, sorted by key */
 } results;
 
-/* False: error is "file:line: what is wrong and what to do", and there is nothing to free. A last
- * line without a newline is left out: the run was cut off there, perhaps within a number. */
+/* False: error is "file:line: description and advice", and there is nothing to free. A last line
+ * without a newline is left out, because the run was cut off there, perhaps within a number. */
 bool results_read(const char *path, results *out, char *error, size_t error_size);
 void results_free(results *r);
 
 /* Orders two rows by key. */
 int results_order(const result *a, const result *b);
 
-/* The row with the key of `like`, which may come from another file; NULL: none. */
+/* The row with the same key as `like`, a row that may come from another file; NULL: none. */
 const result *results_find(const results *r, const result *like);
 
 /* The first value of a key, as "cpu"; NULL: none. */
 const char *results_fact(const results *r, const char *key);
 
-/* Were two result files measured alike? */
+/* Functions that compare how two result files were measured. */
 
-/* Do processor, caches and architecture agree? If not, why says what differs or is unknown. */
+/* Do processor, caches and architecture agree? If not, `why` names the facts that differ or are
+ * unknown. */
 bool facts_one_machine(const results *file, char why[200]);
 
-/* The facts that differ, as lines of text, which the caller frees; NULL: none. Leaves out the date,
- * which always differs, and the doctor's count of findings, which repeats them. */
+/* The facts that differ, as lines of text; the caller frees the text; NULL: none. Leaves out the
+ * date, which always differs, and the doctor's count, which repeats the findings. */
 char *facts_differing(const results *file);
 
 /* Compares two result files row by row. The interval of a ratio spans the far ends of the two rows'
  * 95 % intervals, so it is wider than needed. */
 
-/* The rows with one key; a or b is NULL if that file has none. */
+/* The rows with one key; a or b is NULL if its file has no such row. */
 typedef struct row_pair {
     const result *a, *b;
-    bool refused;   /* cannot be compared; why says why */
-    bool relative;  /* in passes: compares each time over its baseline's */
-    bool no_band;   /* an A/A band is missing; the margin is used for it */
+    bool refused;   /* cannot be compared, for the reason in `why` */
+    bool relative;  /* both are pools: compares ratios of time and baseline time */
+    bool no_band;   /* an A/A band is missing; the margin replaces it */
     estimate ratio; /* log of B over A, times or shares of the limit; NAN if refused */
     double band;    /* a log; NAN if refused */
     comparison verdict;
@@ -87,18 +88,18 @@ void compare_results(const results file[2], bool shares, double margin,
 /* Is it a folder of passes? */
 bool pool_is(const char *path);
 
-/* Sorts rows by case and implementation. Numbers are medians of the passes, which `each` has;
- * estimate_of_passes() gives the intervals. A row that failed in any pass has the verdict fail.
- * Leaves out passes that are cut off, and copies. False: error says why, such as passes on
- * different kernels or machines, and there is nothing to free. Free with results_free(). */
+/* Sorts rows by case and implementation. Numbers are medians over the passes; `each` has the
+ * passes, and estimate_of_passes() gives the intervals. A row that failed in any pass has the
+ * verdict fail. Leaves out passes that are cut off, and copies. Free with results_free(). False:
+ * nothing to free; error has the reason, such as passes on different kernels or machines. */
 bool pool_read(const char *folder, results *out, char *error, size_t error_size);
 
-/* What to read of a pass, as a logarithm: the time, the share of the limit, or the baseline's time
+/* A logarithm from each pass: of the time, of the share of the limit, or of the baseline's time
  * over the time. */
 typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED } pass_value;
 
-/* The middle of a row's passes. From three passes on the interval is stats_middle()'s; with fewer
- * passes it contains the intervals of their rounds. */
+/* The middle of a row's passes. With three passes or more, stats_middle() gives the interval; with
+ * fewer passes, the interval contains each pass's interval over rounds. */
 estimate estimate_of_passes(const result *row, pass_value what);
 
 /* Standard deviations of log(time) within a pass, estimated from its rounds, and between passes;

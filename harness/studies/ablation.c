@@ -1,6 +1,7 @@
-/* What of a norm does the work: subtracting the mean or dividing by the size? A network learns to
- * read digits with both (LayerNorm), the division alone (RMSNorm), the subtraction alone, and
- * neither, from the same weights and batches, with several seeds.
+/* Which part of a norm makes it work: subtracting the mean or dividing by the size? A network
+ * learns to read digits with both parts (LayerNorm), only the division (RMSNorm), only the
+ * subtraction, and neither. The four runs start with the same weights and use the same batches;
+ * there are several seeds.
  * SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "base/random.h"
@@ -14,7 +15,7 @@ static const char *const names[NORMS] = {"nothing", "recentre", "rescale", "full
 static const double rates[] = {0.003, 0.01, 0.03, 0.1};
 enum { RATES = sizeof rates / sizeof *rates };
 
-/* Trains one network; reports the loss and the share of errors on held-out pictures. */
+/* Trains one network; emits the loss and the share of errors on held-out pictures. */
 static bool train(study_out *o, const digits *all, mlp *net, double rate, unsigned seed,
                   size_t steps) {
     char panel[40], series[40];

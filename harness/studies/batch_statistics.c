@@ -1,6 +1,6 @@
-/* The cost of BatchNorm's statistics: their noise against the batch size, the gap between training
- * and inference, the two conventions for momentum, and padding, which does not affect the row
- * norms. Panels that end in ", expected" are theory. SPDX-License-Identifier: MIT */
+/* The cost of BatchNorm's statistics: noise as a function of the batch size, the gap between
+ * training and inference, two conventions for momentum, and padding. Padding does not affect the
+ * row norms. Panels that end in ", expected" are theory. SPDX-License-Identifier: MIT */
 #include "base/random.h"
 #include "layer.h"
 #include "studies/study.h"
@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* PROBES: batches that measure the gap once the running statistics have settled. */
+/* PROBES: number of batches that measure the gap after the running statistics have settled. */
 enum { C = 128, MAX_ROWS = 2520, BATCHES = 128, PROBES = 16, SMALL = 32 };
 
 static const float eps = 1e-5f;
@@ -44,7 +44,7 @@ static double rms(const double sum, size_t n) {
     return sqrt(sum / (double)n);
 }
 
-/* Statistics of single batches of n rows (momentum 1), and running ones (momentum 0.1). */
+/* Statistics of single batches of n rows (momentum 1), and running statistics (momentum 0.1). */
 static bool noise(study_out *o, room *r, size_t n, bool biased) {
     const char *name = biased ? "variance, biased" : "variance, unbiased";
     nl_problem p = {.op = NL_BATCHNORM, .n = n, .momentum = 1, .biased_running_var = biased};
@@ -92,8 +92,8 @@ static bool batch_sizes(study_out *o, room *r, size_t most) {
     return true;
 }
 
-/* How the running mean moves from 0 to TRUE_MEAN, a distance in sigmas. Momentum is the weight of
- * the new value here and in PyTorch, and the weight of the old value in Keras and Flax. */
+/* Shows how the running mean moves from 0 to TRUE_MEAN, a distance in sigmas. Momentum is the
+ * weight of the new value here and in PyTorch, and the weight of the old value in Keras and Flax. */
 enum { TRUE_MEAN = 10 };
 static const struct convention {
     const char *name;
@@ -142,7 +142,7 @@ static bool momentum(study_out *o, room *r, size_t steps) {
 }
 
 /* REAL tokens, then zeros: how much do the zeros change the output of the real tokens? */
-enum { REAL = 252 }; /* for each share in tenths, the number of zeros is whole */
+enum { REAL = 252 }; /* with each share in tenths, the number of zeros is an integer */
 
 static bool padding(study_out *o, room *r, nl_op op, const char *name, int mean) {
     nl_problem p = {.op = op, .n = REAL};

@@ -1,5 +1,5 @@
-/* Frameworks round RMSNorm in different places (docs/forward.md). Runs each of their orders through
- * the same residual chain in f16, bf16 and f32, beside the chain in long double.
+/* Frameworks round RMSNorm in different places (docs/forward.md). Runs each rounding order through
+ * the same residual chain in f16, bf16 and f32, beside a chain in long double.
  * SPDX-License-Identifier: MIT */
 #include "dtype.h"
 #include "layer.h"
@@ -10,7 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* TAPS: how many of the norm's outputs an element of the branch mixes. EDGE: the end of the
+/* TAPS: the number of norm outputs that an element of the branch mixes. EDGE: the end of the
  * histograms; larger differences count at EDGE + 1. SETTLED: the layer from which growth is fitted. */
 enum { WIDTH = 1024, LAYERS = 72, TAPS = 8, EDGE = 8, SETTLED = 8 };
 
@@ -31,15 +31,15 @@ static const struct variant {
 };
 enum { VARIANTS = sizeof variants / sizeof *variants, EXACT = VARIANTS, CHAINS };
 
-/* The parameters of a layer. Gains are multiples of 1/128 from 1/2 to 2: every type holds them
- * and w = gain - 1 exactly. */
+/* The parameters of a layer. Gains are multiples of 1/128 from 1/2 to 2: every type holds gain and
+ * w = gain - 1 exactly. */
 typedef struct layer {
     float gain[WIDTH], w[WIDTH], weight[WIDTH][TAPS];
     unsigned from[WIDTH][TAPS];
 } layer;
 
-/* The residual stream, the branch that is added to it and normalized in place, and y as doubles.
- * The first two arrays have the storage type; in the exact chain all arrays are double. */
+/* The residual stream; the branch, which is added to the stream and normalized in place; y as
+ * doubles. The first two arrays have the storage type; in the exact chain all arrays are double. */
 typedef struct chain {
     void *stream, *branch;
     double *y;
@@ -120,7 +120,7 @@ static bool norm(const state *s, const struct variant *v, chain *c) {
         norm_wrong(s, v, c);
     else if (nl_forward(NULL, &p, &a, 1) != NL_OK)
         return false;
-    if (v->sum_rounded) { /* normalizes the sum as the stream stores it, rounded */
+    if (v->sum_rounded) { /* normalizes the rounded sum that the stream stores */
         a.x = c->stream, a.residual = NULL, a.residual_out = NULL;
         if (nl_forward(NULL, &p, &a, 1) != NL_OK) return false;
     }
@@ -161,8 +161,8 @@ static double ulp(nl_dtype t, double v) {
     return ldexp((double)ref_unit(t), e);
 }
 
-/* The power of the depth with which the error grows: 1/2 if layers err independently, 1 if they
- * all err in one direction. */
+/* The error grows with this power of the depth: 1/2 if layers err independently, 1 if all layers
+ * err in one direction. */
 static void fit_growth(study_out *o, state *s, const struct variant *v, size_t depth,
                        double error) {
     const double x = log((double)depth), y = log(error);

@@ -1,5 +1,6 @@
 /* The size of activations, of their gradients and of the weights' gradients over many random
- * layers, with each norm and without, in three wirings. Panels that end in ", expected" are theory.
+ * layers, in three wirings, with each norm and without a norm. Panels that end in ", expected" are
+ * theory.
  * SPDX-License-Identifier: MIT */
 #include "models/network.h"
 #include "layer.h"
@@ -32,8 +33,9 @@ typedef struct curves {
 } curves;
 
 /* Mean squares in the limit of wide layers. The row norms divide by the mean square of the ReLU's
- * output; BatchNorm divides by its variance over the batch, a share of 1 - 1/pi. A weight's
- * gradient is a sum of input times gradient of the output: its mean square is a product. */
+ * output. BatchNorm divides by the variance over the batch, which is 1 - 1/pi of the mean square. A
+ * weight's gradient is a sum of products input * output gradient, so its mean square is a product,
+ * too. */
 static void expect(const struct candidate *candidate, wiring wiring, curves *e) {
     double *activation = e->activation, *gradient = e->gradient, *weights = e->weights;
     double share = nl_layers[candidate->norm].by_channel ? 1 - 1 / 3.14159265358979 : 1;
@@ -43,7 +45,7 @@ static void expect(const struct candidate *candidate, wiring wiring, curves *e) 
         double x = activation[l];
         if (!candidate->has_norm)
             factor[l] = wiring == PLAIN ? stretch : 2, activation[l + 1] = x * factor[l];
-        else if (wiring == PLAIN) /* the first layer's input comes from no ReLU */
+        else if (wiring == PLAIN) /* the first layer's input does not come from a ReLU */
             factor[l] = l ? 1 / share : 0.5, activation[l + 1] = 0.5;
         else if (wiring == PRE_NORM)
             factor[l] = 1 + 1 / (1 + (double)l * share), activation[l + 1] = x + 1;
@@ -96,7 +98,7 @@ static bool run(study_out *o, bool quick) {
         ok = network_run(&net, x, x + n, x + 2 * n, x + 3 * n,
                          (network_sizes){got.activation, got.gradient, got.weights + 1});
         if (!ok) break;
-        /* In He's network without a norm each row adds 1/2 to the mean square. */
+        /* In He's network without a norm, each row adds 1/2 to the mean square. */
         for (size_t l = 1; l <= LAYERS; l++) got.weights[l] /= sqrt((double)net.rows / 2);
         expect(candidate, net.wiring, &expected);
         points(o, name, "", candidate->name, &got);

@@ -23,8 +23,8 @@ static float mean_product(const float *a, const float *b) {
     return (float)(sum / C);
 }
 
-/* The mean of x is 0, so in both layers y = x / (s + eps), s = sqrt(mean(x^2)). With z = x / s,
- * dx = (dy - z * s / (s + eps) * mean(dy * z)) / (s + eps). LayerNorm also subtracts mean(dy). */
+/* The mean of x is 0, so both layers compute y = x / (s + eps), s = sqrt(mean(x^2)). With z = x /
+ * s, dx = (dy - z * s / (s + eps) * mean(dy * z)) / (s + eps). LayerNorm also subtracts mean(dy). */
 static void outside(bool centred, float eps, const float *x, const float *dy, float *y, float *dx) {
     float z[C], mean_dy = centred ? mean_product(dy, NULL) : 0;
     float s = sqrtf(mean_product(x, x)), scale = 1 / (s + eps);
@@ -48,7 +48,7 @@ static bool run(study_out *o, bool quick) {
     static const char *const values[] = {"1e-12", "1e-8", "1e-6", "1e-5"};
     static const nl_op ops[] = {NL_LAYERNORM, NL_RMSNORM};
     float x[C], dy[C], y[C], dx[C];
-    int steps = quick ? 2 : 4; /* values of sigma for each factor of ten */
+    int steps = quick ? 2 : 4; /* number of sigmas per factor of ten */
     for (size_t i = 0; i < C; i++) dy[i] = (float)random_normal(0, i);
     for (size_t e = 0; e < sizeof values / sizeof *values; e++)
         for (int k = 0; k < 4; k++)

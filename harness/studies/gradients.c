@@ -1,6 +1,6 @@
-/* How exact are gradients? For every implementation with a backward pass, the error of dx against
- * the mean, and of dgamma and dbeta against the number of rows; and the error of a difference
- * quotient against its step. SPDX-License-Identifier: MIT */
+/* How exact are gradients? Shows, for every implementation with a backward pass, the error of dx
+ * against the mean, and the error of dgamma and dbeta against the number of rows. Also shows the
+ * error of a difference quotient against its step. SPDX-License-Identifier: MIT */
 #include "studies/study.h"
 #include "verify/verify.h"
 
@@ -8,7 +8,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The data and the answer of a case; false: out of memory. */
+/* Makes the data and the answer of a case; false: out of memory. */
 static bool prepare(const char *text, nl_case *c, nl_data *data, answer *want) {
     char error[700];
     if (!case_parse(text, c, error, sizeof error) || !data_make(c, data, error, sizeof error))
@@ -31,7 +31,7 @@ static double largest(const instance *in, const ref_outputs *want, nl_arg s) {
     return error;
 }
 
-/* Writes points at x for the gradients first to last, of every implementation of the case. */
+/* Emits points at x for the gradients `first` to `last` of every implementation of the case. */
 static bool all_impls(study_out *o, const char *text, nl_arg first, nl_arg last, double x) {
     nl_case c;
     nl_data data;
@@ -57,7 +57,7 @@ static bool all_impls(study_out *o, const char *text, nl_arg first, nl_arg last,
 }
 
 static const struct sweep {
-    const char *format; /* of a case; its number is kappa for dx, rows for dgamma and dbeta */
+    const char *format; /* a case; the number: kappa for dx, else rows */
     size_t from, to, quick_to;
     nl_arg first, last;
 } sweeps[] = {
@@ -96,13 +96,13 @@ static bool loss_reference(const nl_problem *p, const nl_data *d, const double *
                        .rstd = &rstd,
                        .magnitude = &magnitude};
     if (!ref_compute(p, &in, &out, 1)) return false;
-    *loss = 0; /* from x, because xhat is a double and too coarse here */
+    *loss = 0; /* from x, because xhat is only a double: too coarse here */
     for (size_t i = 0; i < p->c; i++)
         *loss += ((float *)d->input[NL_DY])[i] * ref_gain(p, in.gamma, i) * ((x[i] - mean) * rstd);
     return true;
 }
 
-/* Compares central difference quotients with dx: rms of their error over rms of dx. */
+/* Compares central difference quotients with dx: the rms of their error over the rms of dx. */
 static bool quotients(study_out *o, const char *text, const char *series, loss_of *loss) {
     nl_case c;
     nl_data data;

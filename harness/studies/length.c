@@ -1,6 +1,6 @@
-/* How fast does the rounding error of a sum of squares, as in every norm, grow with the length of
- * the row? Sums the same values in seven ways and compares each result with a compensated double
- * sum of the exact squares. SPDX-License-Identifier: MIT */
+/* Every norm has a sum of squares. How fast does its rounding error grow with the length of the
+ * row? Sums the same values in seven ways and compares each result with a compensated double sum of
+ * the exact squares. SPDX-License-Identifier: MIT */
 #include "dtype.h"
 #include "base/random.h"
 #include "base/stats.h"
@@ -11,7 +11,7 @@
 
 enum { LEAST = 4, MAX = 22, ROWS_MAX = 31 }; /* lengths are powers of two */
 
-/* `count` sums in turn, like the lanes of a vector, then a reduction by halves. */
+/* Adds to `count` sums in turn, like the lanes of a vector, then reduces them by halves. */
 NL_INLINE float lanes(const float *x, size_t n, size_t count) {
     float sums[64] = {0};
     for (size_t i = 0; i < n; i++) sums[i % count] += x[i] * x[i];
@@ -59,7 +59,8 @@ static const struct method {
                {"double", in_double}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* The exact sum: a float's square is exact in double, two doubles hold the sum (Neumaier 1974). */
+/* The exact sum: a float's square is exact in double, and two doubles hold the sum (Neumaier
+ * 1974). */
 typedef struct truth {
     double sum, lost;
 } truth;
@@ -75,7 +76,7 @@ static bool run(study_out *o, bool quick) {
     float *x = malloc(sizeof *x << most);
     static double errors[MAX + 1][METHODS][ROWS_MAX];
     for (size_t r = 0; x && r < rows;
-         r++) { /* row r of a length is the beginning of a longer one */
+         r++) { /* row r of a length is a prefix of row r of longer lengths */
         truth t = {0, 0};
         study_progress(o, r, rows, "length");
         for (size_t k = LEAST, i = 0; k <= most; k++) {

@@ -1,6 +1,7 @@
-/* How much time does RMSNorm save over LayerNorm? 1 - t_RMS / t_LN in per cent, for each mode,
- * against the bytes of x and y. Every panel has four more: low and high of the interval, the band
- * of LayerNorm against itself, and the model, the time of the passes that RMSNorm saves.
+/* How much time does RMSNorm save over LayerNorm? Shows 1 - t_RMS / t_LN in per cent, for each
+ * mode, against the bytes of x and y. Every panel has four companions: low and high of the
+ * interval, the band of LayerNorm against itself, and the model, which is the time of the passes
+ * that RMSNorm saves.
  * SPDX-License-Identifier: MIT */
 #include "timing/race.h"
 #include "studies/study.h"
@@ -16,7 +17,7 @@ enum { C = 1024 };
 static const struct panel {
     const char *name, *pass, *dtype, *options;
     const char *modes; /* with spaces around each */
-    size_t plain_most; /* most rows for modes in plain C, which would take minutes */
+    size_t plain_most; /* most rows for modes in plain C; more would take minutes */
 } panels[] = {
     {"f32 forward", "forward", "f32", "", ALL, 8192},
     {"f32 backward", "backward", "f32", "", TRAINED, 1024},

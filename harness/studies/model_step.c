@@ -1,6 +1,6 @@
-/* How much of a model's step is norm, and what does RMSNorm save? Whole steps with either norm take
- * turns on the same memory. Every norm is timed inside the step, with the caches as the matrix
- * products leave them. SPDX-License-Identifier: MIT */
+/* Which share of a model's step is the norm's, and what does RMSNorm save? Whole steps with either
+ * norm take turns on the same memory. Norms are timed inside the step, so the matrix products
+ * decide what the caches contain. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "base/clock.h"
 #include "machine/kernel_files.h"
@@ -18,8 +18,8 @@ static const step_shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, TOKENS = 128 };
 
-/* The steps: one token after others in the cache, a prompt, and a training step. For the GRU:
- * rows. */
+/* The steps: one token after tokens in the cache, a prompt, and a training step. For the GRU they
+ * differ in rows. */
 static const struct mode {
     const char *name;
     size_t rows, past;
@@ -31,7 +31,7 @@ static const struct mode {
 };
 enum { MODES = sizeof modes / sizeof *modes };
 
-/* Turns of a round: LayerNorm, LayerNorm again, RMSNorm; in forward also both unfused. */
+/* Turns of a round: LayerNorm, LayerNorm again, RMSNorm; in forward also both layers unfused. */
 enum { LAYER, AGAIN, ROOT, LAYER_UNFUSED, ROOT_UNFUSED, TURNS };
 enum { MAX_ROUNDS = 400, FEWEST_ROUNDS = 6 };
 
@@ -48,7 +48,7 @@ static turn one(step *s, size_t which) {
     return (turn){clock_ns() - start, s->norm_ns};
 }
 
-/* The values computed from turn b of a round, or from turns a and b. */
+/* A value that is computed from turn b of a round, or from turns a and b. */
 typedef enum quantity { SHARE, SAVED_IN_NORMS, SAVED, MILLISECONDS } quantity;
 
 static const struct panel {

@@ -1,5 +1,6 @@
-/* How many flops a second, when nothing is loaded? One chain of multiply-adds waits for the last
- * result; several hide that latency, until the units are busy. SPDX-License-Identifier: MIT */
+/* How many flops per second does a core reach when it loads nothing? One chain of multiply-adds
+ * waits for each result; several chains hide that latency, until all units are busy.
+ * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "normlab.h"
 #include "studies/study.h"

@@ -1,8 +1,9 @@
-/* The seven speed tables of the RMSNorm paper beside ours. Panel "norm": per cent of LayerNorm's
- * time that RMSNorm saves here; a series for each mode, x is the bytes of x and y. For each row of
- * the paper, panel "TABLE: MODEL, step": that saving times the norm's share of the step (Amdahl's
- * law); and "TABLE: MODEL, paper": its share, savings and their +-. The ends of our intervals have
- * panels of their own. SPDX-License-Identifier: MIT */
+/* The seven speed tables of the RMSNorm paper beside our measurements. Panel "norm" shows the per
+ * cent of LayerNorm's time that RMSNorm saves here. It has a series for each mode; its x axis is
+ * the bytes of x and y. Each row of the paper has two panels. "TABLE: MODEL, step" shows our saving
+ * times the norm's share of the step (Amdahl's law). "TABLE: MODEL, paper" shows the paper's share,
+ * savings and their +-. The ends of our intervals are in separate panels.
+ * SPDX-License-Identifier: MIT */
 #include "timing/paper.h"
 #include "timing/race.h"
 #include "studies/study.h"

@@ -6,7 +6,7 @@
 #include <stdarg.h>
 
 void study_point(const study_out *o, const char *panel, const char *series, double x, double y) {
-    if (interrupted()) return; /* the measurement was cut short */
+    if (interrupted()) return; /* an interrupted measurement gives no point */
     csv_text(o->csv, o->study);
     csv_text(o->csv, panel);
     csv_text(o->csv, series);

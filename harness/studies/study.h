@@ -1,5 +1,5 @@
 /* `normlab study NAME`: an experiment that no list of cases can express. It writes points, one CSV
- * line each: study,panel,series,x,y. SPDX-License-Identifier: MIT */
+ * line per point: study,panel,series,x,y. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "base/stats.h"
@@ -23,7 +23,7 @@ void study_interval(const study_out *o, const char *panel, const char *series, d
 /* Reports progress, for a study that may take over a second. */
 void study_progress(const study_out *o, size_t done, size_t total, const char *what);
 
-/* Notes what failed or was left out; always returns false. */
+/* Notes a failure or an omission; always returns false. */
 bool study_note(const study_out *o, const char *format, ...);
 
 /* quick: coarser or smaller, in less than 5 s. False: out of memory, or a failure with a note. */
@@ -32,7 +32,7 @@ typedef struct study {
     bool (*run)(study_out *o, bool quick);
 } study;
 
-/* A file each, with the name of the study. */
+/* The studies; each has a file with its name. */
 extern const study study_length, study_eps, study_gradients;
 extern const study study_casting, study_batch_statistics, study_depth, study_ablation;
 extern const study study_training;

@@ -1,6 +1,6 @@
-/* What does a norm change in training? First what follows from w . dL/dw = 0, to rounding; then
- * networks that learn, by learning rate, by the size of the first weights, and by batch, with
- * several seeds. docs/course/06-why-norms-help.md explains the panels.
+/* What does a norm change in training? First tests the consequences of w . dL/dw = 0, to rounding.
+ * Then networks learn with several learning rates, sizes of the first weights, batches and seeds.
+ * docs/course/06-why-norms-help.md explains the panels.
  * SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "base/random.h"
@@ -9,13 +9,14 @@
 #include <math.h>
 #include <string.h>
 
-enum { LAYERS = 5, WIDTH = 32, BATCH = 32, SEEDS = 6 }; /* the ends of six hold the median */
+enum { LAYERS = 5, WIDTH = 32, BATCH = 32, SEEDS = 6 }; /* the extremes of six contain the median */
 
 static const char *const names[MLP_NORMS] =
     {[MLP_NOTHING] = "no norm", [MLP_RECENTRE] = "recentring", [MLP_RESCALE] = "RMSNorm",
      [MLP_FULL] = "LayerNorm",  [MLP_BATCH] = "BatchNorm",     [MLP_TANH] = "tanh"};
 
-/* How a network learns. stretch: of the first hidden weights; hidden: of their learning rate. */
+/* How a network learns. stretch: factor of the first hidden weights; hidden: factor of their
+ * learning rate. */
 typedef struct plan {
     mlp_norm norm;
     double rate, decay, stretch, hidden;
@@ -71,7 +72,7 @@ static bool learn(const plan *p, const digits *all, unsigned seed, double *error
     return true;
 }
 
-/* The median over seeds and the interval that holds it. */
+/* The median over seeds, and the interval that contains it. */
 static bool learn_all(study_out *o, const char *panel, const plan *p, const digits *all,
                       unsigned seeds, double x) {
     double errors[SEEDS];
@@ -103,8 +104,8 @@ static double along(const mlp *net) {
     return most;
 }
 
-/* How much the gradient of the hidden layers changes after a short step along it, over the length
- * of the step: the curvature there. Leaves the weights nearly unchanged. */
+/* The curvature: the change of the hidden layers' gradient after a short step along this gradient,
+ * divided by the length of the step. Leaves the weights nearly unchanged. */
 static double curvature(mlp *net, const digits *all, float *before) {
     const size_t count = mlp_hidden(net);
     gradient(net, all, BATCH, 0, 0);
@@ -117,8 +118,8 @@ static double curvature(mlp *net, const digits *all, float *before) {
     return length(net->gradient, count) / ((double)step * size);
 }
 
-/* Multiplies all hidden weights by 4. Writes the ratios of loss, gradient length and curvature to
- * those before; and w . dL/dw. Behind a norm with eps = 0 these are 1, 1/4, 1/16 and 0. */
+/* Multiplies all hidden weights by 4. Emits the ratios (new over old) of loss, gradient length and
+ * curvature, and w . dL/dw. With a norm of eps = 0 these four are 1, 1/4, 1/16 and 0. */
 static bool scale(study_out *o, const digits *all, mlp_norm norm) {
     static float before[(DIGIT_POINTS + 1 + (LAYERS - 1) * (WIDTH + 1)) * WIDTH];
     double loss[2], size[2], bend[2];
@@ -138,8 +139,9 @@ static bool scale(study_out *o, const digits *all, mlp_norm norm) {
     return true;
 }
 
-/* Weights times 4 and a learning rate of 16 times: the largest difference of the losses on the way.
- * All factors are powers of two, so behind a norm without eps no bit may differ. */
+/* Multiplies the weights by 4 and the learning rate by 16: emits the largest difference of the
+ * losses during training. All factors are powers of two, so with a norm without eps no bit may
+ * differ. */
 static bool twins(study_out *o, const digits *all, mlp_norm norm, size_t steps) {
     const plan p = {.norm = norm, .rate = 0.1, .stretch = 1, .hidden = 1, .steps = steps};
     plan q = p;
@@ -159,8 +161,8 @@ static bool twins(study_out *o, const digits *all, mlp_norm norm, size_t steps) 
     return true;
 }
 
-/* The length of the weights between two norms, and the rms of the angles by which steps turn them.
- * eps is 0, since another would matter once the weights are short. */
+/* The length of the weights between two norms, and the rms of the angles by which steps turn the
+ * weights. eps is 0, since any other eps would matter once the weights are short. */
 static bool turn(study_out *o, const digits *all, double decay, size_t steps) {
     const plan p = {.norm = MLP_RESCALE, .rate = 0.2, .decay = decay, .stretch = 1, .hidden = 1};
     enum { FIRST = (DIGIT_POINTS + 1) * WIDTH, COUNT = (WIDTH + 1) * WIDTH, EVERY = 100 };

@@ -1,4 +1,4 @@
-/* The candidates of a case: every implementation that is right on it, the baseline once more (its
+/* The candidates of a case: every implementation that is right on the case, the baseline again (its
  * difference from itself is noise), and the machine's limit on the same buffers.
  * SPDX-License-Identifier: MIT */
 #include "timing/bench.h"
@@ -28,7 +28,8 @@ typedef struct bench {
     limit_candidate limits[2];
 } bench;
 
-/* One set of buffers; for rotating, enough sets to fill the last-level cache twice. */
+/* The number of sets of buffers: one or, for rotating, enough to fill the last-level cache
+ * twice. */
 static size_t sets_wanted(const bench *b) {
     size_t set = case_bytes(b->c), wanted = 1;
     char text[CASE_TEXT + 100];
@@ -52,7 +53,7 @@ static size_t scratch_wanted(const bench *b) {
     return most;
 }
 
-/* Collects the implementations; reports those that cannot run here as skipped. */
+/* Collects the implementations; reports implementations that cannot run here as skipped. */
 static void collect(bench *b) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
@@ -79,8 +80,8 @@ static void collect(bench *b) {
     }
 }
 
-/* Calls the implementation in a child process. A large case is not copied into shared memory: its
- * call shows only crashes, and candidate_verify() checks the values. */
+/* Calls the implementation in a child process. A large case is not copied into shared memory, so
+ * its call shows only crashes; candidate_verify() checks the values later. */
 static verdict guarded(const bench *b, const candidate *a) {
     enum { LARGE = 1 << 21 };
     const nl_problem *p = &b->c->problem;
@@ -96,7 +97,7 @@ static verdict guarded(const bench *b, const candidate *a) {
     return isolate_call(f->in, a->threads, v.why, sizeof v.why) ? v : failure("%s", v.why);
 }
 
-/* Keeps the candidates that are right; reports and drops the others. */
+/* Keeps the right candidates; reports and drops the wrong ones. */
 static void verify_candidates(bench *b) {
     size_t kept = 0;
     for (size_t i = 0; i < b->impls; i++) {
@@ -109,7 +110,7 @@ static void verify_candidates(bench *b) {
             b->rows[kept] = b->rows[i], b->candidates[kept++] = b->candidates[i];
     }
     b->impls = kept;
-    isolate_end(); /* nothing else runs while the rest is timed */
+    isolate_end(); /* ends the other process before the timing */
 }
 
 static size_t find_baseline(const bench *b) {
@@ -174,7 +175,7 @@ static bool time_candidates(bench *b) {
         verdict after = b->candidates[i].after;
         if (i == baseline && after.outcome != OUTCOME_FAIL) after = b->candidates[b->impls].after;
         if (after.outcome != OUTCOME_FAIL) after = candidate_verify(&b->candidates[i]);
-        if (after.outcome == OUTCOME_FAIL) { /* was right before the timing, and is wrong now */
+        if (after.outcome == OUTCOME_FAIL) { /* right before the timing, but wrong after it */
             line->v = after;
         } else if (measured && m.rounds) {
             line->timed = true, line->is_baseline = i == baseline;

@@ -10,10 +10,10 @@ typedef struct timing {
     estimate ns; /* of one call */
     double ns_min;
     double limit_gbps, limit_pct; /* plain copying of the same buffers, in the same rounds */
-    bool impossible;              /* beyond the limit by more than the noise */
+    bool impossible;              /* faster than the limit by more than the noise */
     const char *baseline;
     estimate log_ratio;
-    double band; /* of the baseline against itself, a log ratio */
+    double band; /* band of the baseline against itself, a log ratio */
     comparison verdict;
     size_t rounds, calls, rounds_to_go;
     const char *stopped;
@@ -30,13 +30,13 @@ typedef struct row {
     size_t scratch_bytes;
 } row;
 
-/* What a candidate is compared with: the baseline's repetition, and the fastest of the limits.
- * bytes: case_bytes(); margin: a log ratio. */
+/* Comparison values for a candidate: the baseline's repetition, and the fastest limit. bytes:
+ * case_bytes(); margin: a log ratio. */
 typedef struct yardstick {
     const char *baseline; /* its name */
     size_t again, limit,
         limits;     /* indices of the repetition and of the first limit; number of limits */
-    bool streaming; /* shows the last limit, which streams */
+    bool streaming; /* report the last limit, which streams, too */
     double bytes, margin;
 } yardstick;
 
@@ -51,17 +51,17 @@ typedef struct bench_round {
     double ns;
 } bench_round;
 
-/* What to measure and how, and callbacks for the results, to which the context is passed. */
+/* The measurement's parameters, and callbacks for the results, which get the context. */
 typedef struct bench_settings {
-    double seconds;   /* of timing per implementation */
+    double seconds;   /* seconds of timing per implementation */
     double precision; /* stop when half of each interval is below this fraction */
     double margin;    /* differences below this fraction are SAME */
-    int threads;      /* unless the case spells its own */
+    int threads;      /* unless the case names a number */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
-    /* Is it timed as nl_forward(NULL, ...) runs it? NULL: none is. */
+    /* Is the implementation timed through nl_forward(NULL, ...)? NULL: none is. */
     bool (*unnamed)(void *context, const nl_impl *impl);
-    /* NULL: the naive rung is, or if it takes no part the first one. */
+    /* NULL: the baseline is the naive rung or, if absent, the first implementation. */
     bool (*is_baseline)(void *context, const nl_impl *impl, const nl_case *c);
     void (*row)(void *context, const row *line);
     void (*round)(void *context, const bench_round *r); /* or NULL */
@@ -69,5 +69,5 @@ typedef struct bench_settings {
 } bench_settings;
 
 /* Reports a row for each wanted implementation: skipped, failed before or after the timing, or
- * timed. False: error says why. */
+ * timed. False: `error` has the reason. */
 bool bench_case(const nl_case *c, const bench_settings *o, char *error, size_t error_size);

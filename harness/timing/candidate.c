@@ -27,7 +27,7 @@ static void begin(void *context, size_t calls) {
     for (int i = 0; i < 2 && a->on[i]; i++) fixture_begin(a->on[i], calls);
 }
 
-/* Different bits may be right, if threads add up in any order. */
+/* Different bits may be right, because threads may add up in any order. */
 static void after(void *context) {
     candidate *a = context;
     candidate_calls = NULL;
@@ -38,7 +38,7 @@ static void after(void *context) {
         a->which = i;
         a->hash[i] = hash;
     }
-    arithmetic_restore(); /* a failed candidate must not change the others' arithmetic */
+    arithmetic_restore(); /* a failed candidate must not change other candidates' arithmetic */
 }
 
 verdict candidate_verify(candidate *a) {
@@ -61,7 +61,8 @@ static void limit_before(void *context) {
     fixture_prepare(a->on, a->threads);
 }
 
-/* Starting threads takes longer than one thread needs to move fewer bytes. */
+/* Bytes from which threads pay: starting threads takes longer than one thread needs to move fewer
+ * bytes. */
 enum { FORK_BYTES = 1 << 18 };
 
 static void move(const limit_candidate *a, limit_job j) {
@@ -69,8 +70,8 @@ static void move(const limit_candidate *a, limit_job j) {
     limit_move(&j, j.bytes < FORK_BYTES ? 1 : a->threads);
 }
 
-/* Copies the tensors side by side, with inputs of the same length such as gamma and beta of a
- * single row; then the other arrays, one by one. */
+/* Copies the tensors together, with inputs of the same length such as gamma and beta of a single
+ * row; then copies the other arrays one by one. */
 static void limit_call(void *context, size_t turn) {
     const limit_candidate *a = context;
     const instance *in = fixture_next(a->on);

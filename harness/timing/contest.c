@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Larger outputs are compared after every second call, drawn at random. */
+/* Larger outputs are compared after a random half of the calls. */
 enum { ALWAYS_COMPARED = 1 << 17 };
 
 typedef struct field field;
@@ -35,8 +35,8 @@ struct field {
     seat seats[CONTENDERS];
     limit_candidate limits[2];
     uint64_t random;
-    bool pending;     /* the outputs of a call of MINE are to be compared */
-    char broken[320]; /* what a rung of ours did wrong */
+    bool pending;     /* the outputs of MINE's last call must be compared */
+    char broken[320]; /* the failure of one of our rungs */
 };
 
 /* A clock without the cost of the messages between the processes. These are statics, because the
@@ -49,7 +49,7 @@ static double clock_of_calls(void) {
     return clock_ns() - skipped;
 }
 
-/* The next number of xorshift64*, whose state no kernel sees. */
+/* The next number of xorshift64*. No kernel can read its state. */
 static uint64_t draw(field *d) {
     d->random ^= d->random >> 12, d->random ^= d->random << 25, d->random ^= d->random >> 27;
     return d->random * 0x2545f4914f6cdd1d;
@@ -60,7 +60,7 @@ static bool over(void) {
 }
 
 /* Draws each element of a tensor from one of two sets of data. In backward x is not redrawn, since
- * the saved statistics belong to it. */
+ * the saved statistics are x's. */
 static void draw_inputs(field *d) {
     const nl_problem *p = &d->k->c->problem;
     const bool backward = p->pass == NL_BACKWARD;
@@ -73,7 +73,7 @@ static void draw_inputs(field *d) {
         for (size_t i = 0; i < d->drawn.bytes[s] / each; i++, bits >>= 1) {
             if (i % 64 == 0) bits = draw(d);
             const char *from[2] = {b, a};
-            if (each == 4) /* with a constant size memcpy is a move, otherwise a call */
+            if (each == 4) /* a constant size makes memcpy a move instead of a call */
                 memcpy(to + 4 * i, from[bits & 1] + 4 * i, 4);
             else
                 memcpy(to + each * i, from[bits & 1] + each * i, each);
@@ -81,7 +81,7 @@ static void draw_inputs(field *d) {
     }
 }
 
-/* Compares the outputs of MINE's last call with the reference of that call's inputs. */
+/* Compares the outputs of MINE's last call with the reference on that call's inputs. */
 static void compare(field *d) {
     contest *k = d->k;
     const nl_problem *p = &k->c->problem;
@@ -134,7 +134,7 @@ static void call(void *context, size_t turn) {
         a->of->pending = a->mine, skipped += clock_ns() - begin - fmax(ns - overhead, 1);
 }
 
-/* Copies in this process, measured in processor time like the calls. */
+/* Times copies in this process, in processor time like the calls. */
 static void call_limit(void *context, size_t turn) {
     const measure_candidate *m = context;
     struct timespec from, to;
@@ -155,7 +155,7 @@ static void after(void *context) {
     compare(((seat *)context)->of);
 }
 
-/* The least cost of the messages: subtracting more could make a call look faster than copying. */
+/* The least cost of the messages; subtracting more could make a call look faster than copying. */
 static bool measure_overhead(seat *a) {
     enum { TIMES = 51 };
     double ns;

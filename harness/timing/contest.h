@@ -1,6 +1,7 @@
-/* Times an untrusted kernel beside rungs of ours. Each runs on shared buffers in a process of its
- * own, which is stopped between its calls; this process reads the clock and never calls the kernel.
- * Each call gets newly drawn inputs, and its outputs are compared with the reference of these.
+/* Times an untrusted kernel beside rungs of ours. Each contender runs on shared buffers in its own
+ * process, which is stopped between calls. This process reads the clock and never calls the kernel.
+ * Each call gets newly drawn inputs, and its outputs are compared with the reference on these
+ * inputs.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -10,15 +11,15 @@ typedef enum contender { MINE, FROM, TO, CONTENDERS } contender;
 
 typedef struct contest {
     const nl_case *c;
-    const nl_impl *impl[CONTENDERS]; /* TO NULL: the limit takes its place */
+    const nl_impl *impl[CONTENDERS]; /* TO is NULL: the limit replaces it */
     int threads;
-    double seconds; /* of timing per contender */
-    uint64_t seed;  /* of the data (random_seed) */
+    double seconds; /* seconds of timing per contender */
+    uint64_t seed;  /* seed of the data (random_seed) */
     bool (*interrupted)(void);
     /* What came out. */
-    verdict v; /* of MINE; if it is not ok, nothing was timed */
+    verdict v; /* verdict on MINE; if it is not ok, nothing was timed */
     timing t[CONTENDERS];
 } contest;
 
-/* False: error says why. */
+/* False: `error` has the reason. */
 bool contest_run(contest *k, char *error, size_t error_size);

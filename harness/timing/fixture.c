@@ -42,7 +42,7 @@ instance *fixture_next(fixture *f) {
     return f->last = &f->in[f->calls++ % f->sets];
 }
 
-/* Evicts a set, so that a rotating set is not a recently used one. */
+/* Evicts a set, so that a rotating set is not in the caches when its turn comes. */
 void fixture_begin(fixture *f, size_t calls) {
     instance *last = &f->in[(f->calls + calls - 1) % f->sets];
     instance_refill(last);
@@ -101,7 +101,7 @@ verdict fixture_check(fixture *f, const nl_impl *impl) {
     return verify_result(f->last, partial ? &f->partial : &f->want);
 }
 
-/* The spelling after the layer and the pass. */
+/* The part of a case's text after the layer and the pass. */
 static const char *after_pass(const char *text) {
     const char *slash = strchr(text, '/');
     slash = slash ? strchr(slash + 1, '/') : NULL;

@@ -1,5 +1,5 @@
-/* A case made ready: its data, its answer, the buffers it runs in, and the state of both before a
- * call: inputs that calls overwrite are restored, and the caches are as the case names them.
+/* A case made ready: its data, its answer and its buffers. Before a call it restores the inputs
+ * that calls overwrite, and brings the caches into the state that the case names.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -8,15 +8,15 @@
 typedef struct fixture {
     nl_case c;
     nl_data data;
-    answer want, partial; /* partial: pRMSNorm's, computed when first verified */
-    instance *in;         /* sets of buffers; several where calls rotate through them */
+    answer want, partial; /* partial: pRMSNorm's answer, computed at the first verification */
+    instance *in;         /* the sets of buffers; calls rotate through them */
     size_t sets;
-    size_t calls;   /* since the sets were restored; a multiple of sets: all are alike */
+    size_t calls;   /* calls since the sets were restored */
     instance *last; /* the set of the last call */
 } fixture;
 
-/* scratch_bytes: enough for every implementation that will run. shared: NULL, or memory shared with
- * other processes, for one set. False: error says why. */
+/* scratch_bytes: enough for every implementation that will run. shared: NULL, or memory for one
+ * set, shared with other processes. False: `error` has the reason. */
 bool fixture_make(arena *shared, fixture *f, const nl_case *c, size_t scratch_bytes, size_t sets,
                   char *error, size_t error_size);
 void fixture_free(fixture *f);
@@ -28,8 +28,8 @@ instance *fixture_next(fixture *f);
  * outputs of NaN, so that errors found in it later come from these calls. */
 void fixture_begin(fixture *f, size_t calls);
 
-/* Must fixture_prepare come before every call? Restores on `threads` threads, so that each core's
- * cache has the same contents as after a call (docs/measuring.md). */
+/* Is fixture_prepare() necessary before every call? Restores on `threads` threads, so that each
+ * core's cache has the same contents as after a call (docs/measuring.md). */
 bool fixture_needs_care(const fixture *f);
 void fixture_prepare(fixture *f, int threads);
 
@@ -39,24 +39,25 @@ verdict fixture_verify(fixture *f, const nl_impl *impl, int threads);
 /* Checks the outputs of the last call. */
 verdict fixture_check(fixture *f, const nl_impl *impl);
 
-/* Fixtures of one shape and kind of data; requesting another evicts them. */
+/* Caches the fixtures of one shape and kind of data; requesting another shape or kind evicts
+ * them. */
 typedef struct fixtures {
     fixture at[8];
     size_t count;
 } fixtures;
 
-/* The fixture of a case, with scratch for all its implementations. NULL: error says why. */
+/* The fixture of a case, with scratch for all its implementations. NULL: `error` has the reason. */
 fixture *fixtures_get(fixtures *all, const char *text, char *error, size_t error_size);
 void fixtures_free(fixtures *all);
 
-/* pRMSNorm of Zhang & Sennrich 2019: RMSNorm whose statistics come from the first features of a row
- * alone, here 1/16 = 6.25 %, as in most of their tables. pRMSNorm is another function than RMSNorm,
- * so it is not in the table of implementations and has its own answer. */
+/* pRMSNorm of Zhang & Sennrich 2019: RMSNorm with statistics from only the first features of a row,
+ * here 1/16 = 6.25 %, as in most tables of the paper. pRMSNorm computes another function than
+ * RMSNorm, so it has its own answer and is not in the table of implementations. */
 
 extern const nl_impl partial_impl;
 
 /* The number of features that the statistics read: c / 16, at least one. */
 size_t partial_features(size_t c);
 
-/* The answer of RMSNorm with the mean square of only those features. */
+/* The answer of pRMSNorm: RMSNorm with the mean square of the first features only. */
 bool partial_answer(const nl_case *c, nl_data *data, answer *out);

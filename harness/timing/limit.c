@@ -23,7 +23,7 @@ static const struct movers {
 #undef LIMIT_ENTRY
 };
 
-/* The widest vectors that run here, or the second widest. */
+/* The widest or the second widest vectors that run here. */
 static const struct movers *find(bool narrower) {
     static const struct movers *found[2];
     if (!found[0]) {
@@ -48,14 +48,15 @@ static void piece(void *context, size_t begin, size_t end) {
 }
 
 void limit_move(const limit_job *job, int threads) {
-    const struct movers *m = find(job->way.narrower); /* before the threads start: they only read */
+    const struct movers *m = find(job->way.narrower); /* before the threads start; they only read */
     if (threads <= 1)
         m->move(job);
     else
         nl_parallel_for((job->bytes + GRAIN - 1) / GRAIN, threads, piece, (void *)job);
 }
 
-/* Wide vectors and long steps matter in the caches only, where a trial is short. */
+/* Tries many vectors and steps only for data in the caches: elsewhere they do not matter, and a
+ * trial is long. */
 static const double long_call_ns = 1e6;
 
 typedef struct candidates {
@@ -64,8 +65,8 @@ typedef struct candidates {
     size_t count, best;
 } candidates;
 
-/* Tries each way that is within `near` of the best several times, in turns, so that one disturbance
- * hits one trial of each way at most. */
+/* Repeats trials of each way that is within `near` of the best way. The ways take turns, so that a
+ * disturbance hits at most one trial of each way. */
 static void sweep(candidates *c, size_t times, double near, double (*trial)(void *, limit_way),
                   void *context) {
     for (size_t t = 0; t < times; t++) {

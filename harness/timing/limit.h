@@ -1,5 +1,5 @@
-/* The machine's limit: plain copying, reading or writing of the same buffers with hardly any
- * arithmetic, in the way that is fastest for them. SPDX-License-Identifier: MIT */
+/* The machine's limit: the fastest way to copy, read or write the same buffers with hardly any
+ * arithmetic. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>
@@ -8,11 +8,11 @@
 /* Streaming stores bypass the caches. */
 typedef enum limit_store { LIMIT_ORDINARY, LIMIT_STREAM, LIMIT_EITHER } limit_store;
 
-/* How a mover reads ahead: not at all; prefetches each line 4 KiB ahead; prefetches the next 4 KiB
- * at once, as a rung does with its next row; or loads 4 KiB before it stores the first of them. */
+/* How a mover reads ahead: it does not; it prefetches each line 4 KiB ahead; it prefetches the next
+ * 4 KiB at once, as a rung prefetches its next row; or it loads 4 KiB before it stores anything. */
 typedef enum limit_ahead { AHEAD_NOTHING, AHEAD_LINES, AHEAD_BLOCKS, AHEAD_LOADED } limit_ahead;
 
-/* One of the movers. All zeros: ordinary stores of the widest vectors that run here, eight a
+/* Selects a mover. All zeros: ordinary stores of the widest vectors that run here, eight per
  * step. */
 typedef struct limit_way {
     limit_store store; /* not LIMIT_EITHER */
@@ -21,9 +21,9 @@ typedef struct limit_way {
     bool narrower; /* the second widest vectors */
 } limit_way;
 
-/* Reads `bytes` of each in[] and writes as many to each out[]. reads + writes is 1 + 0, 0 + 1,
- * 1 + 1, 2 + 1, 3 + 1, 2 + 2 or 3 + 2. bytes is a multiple of 2; streaming needs 64-byte aligned
- * out[]. */
+/* Reads `bytes` bytes of each in[] and writes `bytes` bytes to each out[]. reads + writes is 1 + 0,
+ * 0 + 1, 1 + 1, 2 + 1, 3 + 1, 2 + 2 or 3 + 2. bytes is a multiple of 2; streaming needs 64-byte
+ * aligned out[]. */
 typedef struct limit_job {
     const void *in[3];
     void *out[2];
@@ -35,16 +35,17 @@ typedef struct limit_job {
 /* Moves the bytes, divided evenly among threads. */
 void limit_move(const limit_job *job, int threads);
 
-/* The fastest way with such stores; tries prefetching only if `reads`. trial returns the time of a
- * call that moves the bytes in this way; the fastest ways are tried repeatedly, the others once. */
+/* The fastest way with streaming or ordinary stores; tries prefetching only if `reads`. trial()
+ * returns the time of a call that moves the bytes in a given way. The fastest ways are tried
+ * repeatedly, other ways once. */
 limit_way limit_choose(limit_store stores, bool reads,
                        double (*trial)(void *context, limit_way way), void *context);
 
 /* "avx512 x 8 + streaming + lines ahead" */
 const char *limit_way_name(limit_way way, char text[64]);
 
-/* The machine's other limit: multiply-adds, with nothing to load or store. For each ISA of this
- * build double peak_ISA(size_t steps, int chains) makes `steps` multiply-adds of vectors in each of
- * 1, 2, 4, 8 or PEAK_CHAINS chains of dependent operations, and returns the flops. */
+/* The machine's other limit: multiply-adds, with nothing to load or store. Each ISA of this build
+ * has double peak_ISA(size_t steps, int chains). It executes `steps` multiply-adds of vectors in
+ * each of 1, 2, 4, 8 or PEAK_CHAINS chains of dependent operations, and returns the flops. */
 
-enum { PEAK_CHAINS = 12 }; /* with two constants they fit 16 registers */
+enum { PEAK_CHAINS = 12 }; /* the chains and two constants fit 16 registers */

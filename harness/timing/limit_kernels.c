@@ -1,5 +1,5 @@
-/* The movers, compiled once for each ISA like the kernels: vec.h has the width of a vector and how
- * it is streamed, and the build defines LIMIT_NAME (limit_avx2). SPDX-License-Identifier: MIT */
+/* The movers, compiled once for each ISA like the kernels: vec.h has the vector width and the
+ * streaming store, and the build defines LIMIT_NAME (limit_avx2). SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "vec.h"
 
@@ -13,8 +13,8 @@ NL_INLINE void stream(void *p, vec v) {
     for (size_t k = 0; k < BYTES / sizeof(vf); k++) vstream(NL_F32, p, k * VLEN, part[k]);
 }
 
-/* Adds up the values that it reads; otherwise the compiler would remove the loads. Eight named
- * accumulators, because the compiler would keep an array in memory and add stores to the
+/* Adds up the values that it reads; otherwise the compiler would remove the loads. The eight
+ * accumulators have names: the compiler would keep an array in memory, which adds stores to the
  * measurement. */
 NL_INLINE void read_only(const limit_job *j, limit_ahead ahead) {
     const char *a = j->in[0];
@@ -32,7 +32,7 @@ NL_INLINE void read_only(const limit_job *j, limit_ahead ahead) {
     __asm__ volatile("" : : "m"(s0));
 }
 
-/* One vector from each input, added up into one for each output. */
+/* Adds up one vector from each input, and stores one vector to each output. */
 NL_INLINE void move_one(const limit_job *j, int reads, int writes, bool streams, size_t at) {
     const char *a = j->in[0], *b = j->in[1], *c = j->in[2];
     char *y = j->out[0], *z = j->out[1];
@@ -50,7 +50,7 @@ NL_INLINE void move_one(const limit_job *j, int reads, int writes, bool streams,
     }
 }
 
-/* Every call passes constants for all but j, and so compiles to its own loop. */
+/* Every call passes constants for all arguments but j, so it compiles to a separate loop. */
 NL_INLINE void move(const limit_job *j, int reads, int writes, bool streams, limit_ahead ahead,
                     int unroll) {
     enum { AHEAD = 4096 };
@@ -74,8 +74,7 @@ NL_INLINE void move(const limit_job *j, int reads, int writes, bool streams, lim
     if (writes > 1) memmove((char *)j->out[1] + i, (const char *)j->in[1] + i, rest);
 }
 
-/* In place, a streaming store soon after the load of its line makes that line's other loads
- * wait. */
+/* In place, a streaming store soon after a load of the same line delays the line's other loads. */
 NL_INLINE void move_loaded(const limit_job *j, int reads, int writes, bool streams, int unroll) {
     enum { BLOCK = 4096 };
     char kept[2][BLOCK] __attribute__((aligned(64)));
@@ -106,7 +105,7 @@ NL_INLINE void move_by(const limit_job *j, bool streams, limit_ahead ahead, int 
     case 31: move_so(j, 3, 1, streams, ahead, unroll); break;
     case 22: move_so(j, 2, 2, streams, ahead, unroll); break;
     case 32: move_so(j, 3, 2, streams, ahead, unroll); break;
-    default: __builtin_trap(); /* a job that moves nothing would be timed as the limit */
+    default: __builtin_trap(); /* otherwise, a job that moves nothing would be timed as the limit */
     }
 }
 
@@ -119,8 +118,8 @@ NL_INLINE void move_ahead(const limit_job *j, bool streams, int unroll) {
     }
 }
 
-/* The job is copied: a store could change the caller's, whose pointers would be loaded again for
- * every vector. */
+/* The job is a copy: the compiler would reload the pointers of the caller's job for every vector,
+ * since a store could change them. */
 void LIMIT_NAME(const limit_job *job);
 void LIMIT_NAME(const limit_job *job) {
     const limit_job own = *job, *j = &own;

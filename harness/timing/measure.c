@@ -1,4 +1,4 @@
-/* Independent of kernels, with the clock as a parameter, so that tests can drive it.
+/* This file does not depend on kernels, and the clock is a parameter, so that tests can control it.
  * SPDX-License-Identifier: MIT */
 #include "timing/measure.h"
 #include "base/random.h"
@@ -6,7 +6,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* In a shorter round the clock's own cost would count. */
+/* In a shorter round, the cost of reading the clock would matter. */
 static const double shortest_round_ns = 100e3;
 
 const char *stopped_name(stopped s) {
@@ -35,13 +35,13 @@ static double time_reading(const measure *m) {
 }
 
 /* One untimed call wakes threads that slept during the other candidates' turns and warms the
- * buffers. A random number of further ones, up to six and an eighth of the timed calls, varies
- * which call is the last, whose outputs are verified. */
+ * buffers. Then follows a random number of further untimed calls, up to six and an eighth of the
+ * timed calls: it varies the last call, whose outputs are verified. */
 static size_t untimed_calls(size_t calls, size_t random) {
     return 1 + random % ((calls < 48 ? calls : 48) + 8) / 8;
 }
 
-/* Nanoseconds of `calls` calls of one candidate, after untimed ones. */
+/* Nanoseconds of `calls` calls of one candidate, after untimed calls. */
 static double time_calls(const measure *m, size_t candidate, size_t untimed, size_t calls,
                          size_t *turn) {
     const measure_candidate *a = &m->candidates[candidate];
@@ -83,8 +83,8 @@ double measure_trial(const measure_candidate *candidate, double (*clock)(void)) 
     return try_candidate(&m, 0, &turn, &whole);
 }
 
-/* The number of calls a round, the same for all candidates: enough that the fastest candidate's
- * round is not too short, and few enough that the minimum of rounds fits the time. */
+/* The number of calls per round, equal for all candidates: so many that the fastest candidate's
+ * round is not too short, and so few that the minimum of rounds fits the time. */
 static size_t shared_calls(const measure *m, size_t *turn) {
     double fastest = INFINITY, all = 0, whole;
     for (size_t a = 0; a < m->count; a++) {
@@ -112,8 +112,8 @@ static void draw_square(const measure *m, size_t block, size_t *candidates, size
     }
 }
 
-/* Appends a block of rounds; fewer if interrupted, or if the first block would take longer than the
- * time. False: out of memory. */
+/* Appends a block of rounds, or fewer rounds if interrupted, or if the first block would take too
+ * long. False: out of memory. */
 static bool run_block(measure *m, size_t block, double until, size_t *order, size_t *turn) {
     const size_t enough = block == 0 ? measure_min_rounds(m->count) : SIZE_MAX;
     size_t n = m->count, room = (m->rounds + n) * n;
@@ -173,7 +173,7 @@ void measure_free(measure *m) {
     m->ns = NULL, m->position = NULL;
 }
 
-/* The median over rounds: of a's time, or, if there is a b, of log(a's time / b's). */
+/* The median over rounds of a's time or, if b is given, of log(a's time / b's time). */
 static estimate over_rounds(const measure *m, size_t a, const size_t *b) {
     estimate e = {NAN, -INFINITY, INFINITY};
     double *v = malloc((m->rounds + 1) * sizeof *v);

@@ -1,8 +1,8 @@
-/* Times several candidates against each other. They take turns in rounds, in the order of a Latin
- * square (every candidate is in every position equally often, unless one square takes longer than
- * the time) that is drawn anew for each block of rounds; all make the same number of calls a round.
- * So a slow moment of the machine, a warm cache or other processes affect all candidates alike, and
- * ratios within a round mean something. SPDX-License-Identifier: MIT */
+/* Times several candidates against each other. Candidates take turns in rounds, in the order of a
+ * Latin square: every candidate is in every position equally often, unless one square takes too
+ * long. Each block of rounds draws a new square. All candidates make the same number of calls per
+ * round. So a slow moment of the machine, a warm cache or other processes affect all candidates
+ * alike, and ratios within a round are meaningful. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "base/stats.h"
@@ -12,11 +12,11 @@
 typedef struct measure_candidate {
     void (*call)(void *context, size_t turn); /* turn counts the calls of all candidates */
     void *context;
-    /* Untimed; either may be NULL. before() restores inputs or flushes the caches before every
-     * call; after() follows the last call of each round or trial, while its outputs are still in
-     * place. */
+    /* Untimed functions, or NULL. before() runs before every call, and restores inputs or flushes
+     * the caches; after() runs after the last call of each round or trial, whose outputs are still
+     * in place. */
     void (*before)(void *context), (*after)(void *context);
-    /* Untimed, or NULL: runs before the first call of a round or a trial. */
+    /* An untimed function, or NULL; runs before the first call of a round or a trial. */
     void (*begin)(void *context, size_t calls);
 } measure_candidate;
 
@@ -26,27 +26,27 @@ typedef struct measure {
     /* What to measure. */
     const measure_candidate *candidates;
     size_t count, baseline;
-    double seconds;   /* for all candidates together; the minimum of rounds is always done */
-    double precision; /* stop when every ratio's interval is narrower than +- this (0.01: 1 %) */
-    uint64_t seed;    /* of the orders */
-    double (*clock)(void);     /* in ns */
+    double seconds;        /* time for all candidates together; the minimum of rounds always runs */
+    double precision;      /* stop when the interval of every ratio is narrower (0.01: +- 1 %) */
+    uint64_t seed;         /* of the orders */
+    double (*clock)(void); /* in ns */
     bool (*interrupted)(void); /* or NULL */
     /* What came out. */
     double *ns;           /* [rounds][count]: nanoseconds of one call */
-    size_t *position;     /* [rounds][count]: which turn in its round */
+    size_t *position;     /* [rounds][count]: position in the round */
     size_t rounds, calls; /* calls a candidate makes in one round */
     stopped stopped;
-    double reading; /* ns of reading the clock, subtracted where every call is timed by itself */
+    double reading; /* ns of reading the clock, subtracted if calls are timed singly */
 } measure;
 
 /* False: out of memory. Free with measure_free. */
 bool measure_run(measure *m);
 void measure_free(measure *m);
 
-/* A first guess of the nanoseconds of one call, from a few calls after an untimed one. */
+/* A first guess of the nanoseconds of one call, from a few calls after an untimed call. */
 double measure_trial(const measure_candidate *candidate, double (*clock)(void));
 
-/* The fewest rounds that give an interval narrower than the extremes, with `count` candidates. */
+/* The fewest rounds that, with `count` candidates, give an interval narrower than the extremes. */
 size_t measure_min_rounds(size_t count);
 
 /* Medians over the rounds: the time of one call in ns; and log(time of a / time of b). */

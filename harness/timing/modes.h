@@ -1,15 +1,15 @@
-/* Modes: an implementation of LayerNorm, and RMSNorm's counterpart of equal engineering.
+/* Modes: an implementation of LayerNorm, and an equally optimized implementation of RMSNorm.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"
 
 typedef struct mode {
-    const char *name, *words, *about; /* words: what figures and prose call it (plots/modes.py) */
-    const char *impl[2]; /* LayerNorm's and RMSNorm's; "best": the choice of nl_best() */
+    const char *name, *words, *about; /* words: the name in figures and prose (plots/modes.py) */
+    const char *impl[2]; /* rungs of LayerNorm and RMSNorm; "best": the choice of nl_best() */
     bool threaded, streams;
     int transfers
-        [2]; /* forward's readings of whole tensors, in f32 without a residual; 0: one of each */
+        [2]; /* times that forward reads a whole tensor, in f32 without a residual; 0: once */
     /* Passes that RMSNorm saves; if copies is 0, the saved reads are of cached rows. */
     int reads, copies;
 } mode;
@@ -20,8 +20,8 @@ extern const size_t modes_count;
 const mode *mode_find(const char *name); /* NULL: there is none */
 
 /* The implementation of side 0 or 1, on the widest ISA that has it; NULL: none. For backward it is
- * the plain C one; for an optimized mode the choice of nl_best(), if that stores and threads
- * alike. */
+ * the plain C rung or, for an optimized mode, the choice of nl_best(), if that rung has the same
+ * stores and threads. */
 const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p);
 
 int mode_threads(const mode *m);

@@ -5,8 +5,9 @@
 #include <math.h>
 #include <string.h>
 
-/* Seconds per 1000 steps; T6 and T8 per 100, T10 per epoch. TITAN X (Pascal), but T4 on a V100 and
- * T10 on an RTX 2080 Ti. pRMSNorm looks at 6.25 % of the features, in T10 at 12.5 %. */
+/* Times are seconds per 1000 steps; in T6 and T8 per 100 steps, in T10 per epoch. The GPU is a
+ * TITAN X (Pascal), for T4 a V100 and for T10 an RTX 2080 Ti. pRMSNorm reads 6.25 % of the
+ * features, in T10 12.5 %. */
 const paper_row paper_rows[] = {
     {"T2", "RNNSearch GRU, TensorFlow", {399, 3.40}, {665, 32.5}, {501, 11.8}, {493, 10.7}},
     {"T3-Theano", "RNNSearch, Theano", {596, 20.8}, {988, 1.10}, {652, 24.1}, {658, 17.9}},
@@ -28,7 +29,7 @@ double paper_share(const paper_row *r) {
     return (r->layernorm.seconds - r->none.seconds) / r->layernorm.seconds;
 }
 
-/* The squares of the relative errors of a quotient add up. */
+/* The squared relative errors of dividend and divisor add up to the quotient's. */
 paper_time paper_saving(const paper_row *r, paper_time with) {
     double ratio = with.seconds / r->layernorm.seconds;
     double relative = hypot(with.error / with.seconds, r->layernorm.error / r->layernorm.seconds);

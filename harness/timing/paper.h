@@ -18,6 +18,6 @@ extern const size_t paper_rows_count;
 
 const paper_row *paper_find(const char *table); /* "T3-PyTorch"; NULL: there is none */
 
-/* Fractions of the step: LayerNorm's share, and what the norm saved, with its +-. */
+/* Fractions of the step: LayerNorm's share, and the saving of the norm, with its +-. */
 double paper_share(const paper_row *r);
 paper_time paper_saving(const paper_row *r, paper_time with);

@@ -1,6 +1,8 @@
-/* idea   The root mean square of the first sixteenth of the features stands for that of all.
+/* idea   The root mean square of the first sixteenth of the features replaces the one of all
+ * gain   features.
  * gain   The statistics read a sixteenth of each row.
- * fails  Fails if the first features are not like the others: a row that begins small is blown up.
+ * fails  Fails if the first features differ from the others: a row that begins with small values
+ *        becomes too large.
  * SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
 #include "dtype.h"

@@ -21,7 +21,7 @@ typedef struct passes {
     const mode *m;
 } passes;
 
-/* Makes the passes that RMSNorm saves, over tensors in scratch or over a row in the cache. */
+/* Runs the passes that RMSNorm saves, over tensors in scratch or over a row in the cache. */
 static void call_passes(void *context, size_t turn) {
     const passes *q = context;
     const nl_problem *p = &q->on->c.problem;

@@ -1,5 +1,5 @@
 /* Times two layers against each other, as `normlab bench` times implementations, but each candidate
- * on its own case. Both sides are verified before and after the timing.
+ * has its own case. Both layers are verified before and after the timing.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -17,34 +17,34 @@ typedef struct figure {
     size_t rounds;
 } figure;
 
-/* log_ratio: of b's time over a's. The saving is in per cent of a step of which a is `share`; the
- * speed-up does not depend on the share. */
+/* log_ratio: logarithm of b's time over a's time. The saving is in per cent of a step, of which a
+ * takes the fraction `share`. The speed-up does not depend on the share. */
 figure figure_saving(double share, estimate log_ratio, double band);
 figure figure_speedup(double share, estimate log_ratio, double band);
 
 typedef struct race_result {
-    estimate ratio;  /* log of b's time over a's */
+    estimate ratio;  /* log of b's time over a's time */
     double aa, band; /* a against itself: the log of its ratio, and the band */
     estimate passes; /* log of the time of saved_by's passes over a's time; infinite: no passes */
     double ns[2];
     size_t rounds;
 } race_result;
 
-/* How to race, and what races share. */
+/* The parameters of races, and the state that races share. */
 typedef struct race {
     fixtures all;
-    double seconds; /* of timing for each candidate */
-    uint64_t seed;  /* of the order of the candidates */
-    char why[1200]; /* of the last failure */
+    double seconds; /* seconds of timing for each candidate */
+    uint64_t seed;  /* seed of the order of the candidates */
+    char why[1200]; /* message of the last failure */
 } race;
 
 /* LayerNorm against RMSNorm in a mode. tail: the case without its layer, as
- * "forward/f32/64x1024/normal"; its pass may also be "both". False: r->why says why. */
+ * "forward/f32/64x1024/normal"; its pass may also be "both". False: r->why has the reason. */
 bool race_mode(race *r, const mode *m, const char *tail, race_result *out);
 
 /* Races any two candidates. saved_by: a mode whose saved passes run as a third candidate, or
  * NULL. */
 bool race_pair(race *r, candidate *a, candidate *b, const mode *saved_by, race_result *out);
 
-/* Candidates that are verified elsewhere: a, b, a again, and perhaps saved passes. */
+/* Races candidates that the caller verifies: a, b, a again, and perhaps saved passes. */
 bool race_candidates(race *r, const measure_candidate *candidates, size_t count, race_result *out);

@@ -62,8 +62,8 @@ static bool copy_rung(const scan *s, const char *name, char to[64]) {
                       name);
 }
 
-/* Does this rung, or any, take the case on this machine? If no implementation does, no student's
- * kernel can. */
+/* Does this rung, or any rung, take the case on this machine? If no implementation takes the case,
+ * no student's kernel can. */
 static bool can_take(const nl_case *c, const char *name) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
@@ -107,7 +107,7 @@ static bool read_steps(part *p, char *rest) {
            !*end && n >= 1 && n <= 100;
 }
 
-/* POINTS CASE from RUNG to RUNG; the ends of an error are units. */
+/* POINTS CASE from RUNG to RUNG; for an error, from UNITS to UNITS. */
 static bool read_scale(const scan *s, part *p, char *rest) {
     const char *spelling = word(&rest), *from_word = word(&rest), *from = word(&rest),
                *to_word = word(&rest), *to = word(&rest);
@@ -148,7 +148,7 @@ static bool read_part(const scan *s, assignment *a, int kind, char *rest) {
            can_be_met(s, p);
 }
 
-/* `forbid` also takes stems, such as nl_*. */
+/* `forbid` also accepts stems, such as nl_*. */
 static bool read_words(const scan *s, word_list *list, bool stems, char *rest) {
     for (char *one; *(one = word(&rest));) {
         size_t n = strspn(one, LETTERS);

@@ -6,10 +6,10 @@
 
 enum { PARTS_MAX = 24, WORDS_MAX = 48 };
 
-/* A category is right on all its cases or not. PART_BITS also requires the same bits on any number
- * of threads, PART_BATCH the same bits of a row in any batch.
- * A speed, a count or an error has one case; its points follow the logarithm, from none at `from` to
- * all at `to`, for a speed and a count in steps. */
+/* A kernel gets a category's points if it is right on all the cases. PART_BITS also requires the
+ * same bits on any number of threads; PART_BATCH requires the same bits of a row in any batch. A
+ * speed, a count or an error has one case. Its points grow with the logarithm, from none at `from`
+ * to all at `to`; for a speed or a count, in steps. */
 typedef struct part {
     enum {
         PART_CATEGORY,
@@ -23,8 +23,8 @@ typedef struct part {
     char name[80];
     double points;
     case_list cases;
-    char from_rung[64], to_rung[64]; /* of a speed or count; "limit": only to_rung of a speed */
-    double from, to;                 /* of an error: units */
+    char from_rung[64], to_rung[64]; /* ends of speed or count; "limit": only to_rung of a speed */
+    double from, to;                 /* ends of an error, in units */
     int steps;                       /* of a speed or count */
 } part;
 
@@ -40,16 +40,16 @@ typedef struct assignment {
     char title[100];
     part parts[PARTS_MAX];
     size_t count;
-    word_list forbidden; /* words that the source must not have; nl_* is a stem */
+    word_list forbidden; /* words that the source must not contain; nl_* is a stem */
     word_list allowed;   /* words allowed although a stem forbids them */
-    char headers[600];   /* that it may include; "": the usual ones */
+    char headers[600];   /* headers that the source may include; "": the usual headers */
     bool asks_method;    /* the kernel must promise `method` */
     nl_method method;
 } assignment;
 
-/* False: error names the line, what is wrong with it and what it should be. */
+/* False: `error` names the line, its fault and the correct form. */
 bool assignment_read(const char *path, assignment *out, char *error, size_t error_size);
-/* Like assignment_read(), for a text; name: for the error. */
+/* Like assignment_read(), for a text; messages contain `name`. */
 bool assignment_parse(const char *name, const char *text, assignment *out, char *error,
                       size_t error_size);
 void assignment_free(assignment *a);

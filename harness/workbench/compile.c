@@ -23,7 +23,7 @@ static bool exists(const char *folder, const char *name) {
     return snprintf(path, sizeof path, "%s/%s", folder, name) < PATH && access(path, R_OK) == 0;
 }
 
-/* The folder that has core/ and optimized/: the installed one beside this program, or the
+/* The folder that has core/ and optimized/: the installed folder beside this program, or the
  * source. */
 static bool find_headers(char folder[PATH], bool *installed) {
     char program[PATH];
@@ -59,7 +59,7 @@ static const char *flags_of(const char *isa) {
     return "";
 }
 
-/* "try/NAME", cut where it is too long, with a _ for what a name cannot have. */
+/* "try/NAME": cuts a name that is too long, and writes _ for characters that a name cannot have. */
 static void name_kernel(const char *file, char name[LOAD_NAME + 1]) {
     const char *slash = strrchr(file, '/'), *base = slash ? slash + 1 : file;
     snprintf(name, LOAD_NAME + 1, "try/%.*s", (int)strlen(base) - 2, base);
@@ -115,8 +115,8 @@ bool compile_kernel(const char *file, compiled *out, char *error, size_t size) {
     *error = '\0';
     if (!compile_prepare(file, out, error, size)) return false;
     compile_flags(out, &c);
-    command_add(&c, "%s%s", *file == '/' ? "" : "./", file); /* otherwise @file would be read as
-                                                              * options */
+    command_add(&c, "%s%s", *file == '/' ? "" : "./", file); /* otherwise the compiler would read
+                                                              * @file as options */
     command_words(&c, "-shared -lm -o");
     command_add(&c, "%s", out->library);
     return command_run(&c, error, size);
@@ -168,7 +168,7 @@ static void redirect(int to, const char *path, int flags) {
     close(from);
 }
 
-/* In the child. A course may need the grader's environment: the paths of programs and of their
+/* In the child. The compiler may need the grader's environment: paths of programs and of their
  * caches. */
 static char **enclose(const fence *f) {
     static const char *const kept[] = {"PATH", "HOME", "CCACHE_DIR", "CCACHE_DISABLE"};

@@ -18,25 +18,27 @@ typedef struct command {
 void command_add(command *c, const char *format, ...);
 void command_words(command *c, const char *words); /* which spaces separate */
 
-/* False: it failed. error says why if it could not run; otherwise the command has printed why. */
+/* False: it failed. If it could not run, `error` has the reason; otherwise the command has printed
+ * it. */
 bool command_run(command *c, char *error, size_t size);
 
-/* Runs a command on untrusted input: in this folder, with a fixed environment, without a terminal
- * or the network, and with limits on time, memory and files. output, messages: files of the folder
- * for stdout and stderr; messages NULL: stderr. */
+/* Runs a command on untrusted input, in the given folder, with a fixed environment, without a
+ * terminal or the network, and with limits on time, memory and files. output, messages: files of
+ * the folder for stdout and stderr; messages NULL: stderr. */
 bool command_run_fenced(command *c, const char *folder, const char *output, const char *messages,
                         char *error, size_t size);
 
 typedef struct compiled {
     char folder[512], library[600]; /* temporary */
     char compiler[200], headers[COMMAND_PATH], name[64];
-    const char *isa;              /* the widest that runs here if the file includes vec.h, else c */
-    const char *widest;           /* the widest allowed; NULL: any. Set before the call */
+    const char *isa;              /* the widest ISA here if the file includes vec.h, else c */
+    const char *widest;           /* the widest allowed ISA; NULL: any ISA. Set before the call */
     bool own, installed, vectors; /* this build's compiler; installed headers */
 } compiled;
 
-/* The kernel gets the name try/NAME, after its file. The compiler is the environment's CC, or this
- * build's, or cc. False: error says why, or is empty if the compiler has printed it. */
+/* The kernel gets the name try/NAME, from its file. The compiler is CC of the environment, this
+ * build's compiler, or cc. False: `error` has the reason, or is empty if the compiler has printed
+ * the reason. */
 bool compile_kernel(const char *file, compiled *out, char *error, size_t error_size);
 
 /* The first part of compile_kernel(): makes the folder, chooses the compiler and the ISA. */
@@ -44,5 +46,5 @@ bool compile_prepare(const char *file, compiled *out, char *error, size_t error_
 /* The compiler's name and the options that all kernels get. */
 void compile_flags(const compiled *c, command *to);
 
-/* Deletes the library; one that is loaded stays usable. */
+/* Deletes the library file; a loaded library stays usable. */
 void compile_remove(const compiled *c);

@@ -8,15 +8,16 @@
 
 enum { TEXT_MOST = 1 << 20, PREPROCESSED_MOST = 64 << 20 };
 
-/* A kernel may use what C and this project offer, but no files, threads of its own, or clock. */
+/* A kernel may use everything that C and this project offer, except files, its own threads, and the
+ * clock. */
 static const char usual_headers[] =
     "kernel.h vec.h parallel.h normlab.h normlab_kernel.h assert.h complex.h ctype.h errno.h "
     "fenv.h "
     "float.h inttypes.h iso646.h limits.h math.h stdalign.h stdbool.h stddef.h stdint.h stdio.h "
     "stdlib.h string.h tgmath.h omp.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h arm_neon.h";
 
-/* Machine code, also in names that reach the assembler, could do what the list of symbols refuses;
- * #embed could contain a secret file; a jump could leave a thread behind. */
+/* Machine code, even in names that reach the assembler, could do things that the list of symbols
+ * forbids; #embed could contain a secret file; a jump could leave a thread behind. */
 static const char always[] =
     "asm __asm __asm__ section __section__ embed weakref __weakref__ alias __alias__ ifunc "
     "__ifunc__ symver __symver__ ident sccs __builtin_longjmp __builtin_setjmp "
@@ -25,7 +26,7 @@ static const char always[] =
     "__REDIRECT_LDBL __REDIRECT_NTH_LDBL __ASMNAME __ASMNAME2 __LDBL_REDIR __LDBL_REDIR1 "
     "__LDBL_REDIR2_DECL __LDBL_REDIR_NTH __LDBL_REDIR1_NTH";
 
-/* The bytes of a file, up to `most`, as text. NULL: it cannot be read, or has more. */
+/* Reads a file of at most `most` bytes as text. NULL: the file cannot be read, or is larger. */
 static char *read_text(const char *folder, const char *name, size_t most) {
     char path[2 * COMMAND_PATH];
     snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name);
@@ -36,7 +37,7 @@ static char *read_text(const char *folder, const char *name, size_t most) {
     if (f) fclose(f);
     if (!whole) return free(text), NULL;
     for (size_t i = 0; i < n; i++)
-        if (!text[i]) text[i] = ' '; /* a NUL would end the text, and compilers ignore it */
+        if (!text[i]) text[i] = ' '; /* a NUL would end the text here, but compilers ignore NULs */
     text[n] = '\0';
     return text;
 }
@@ -72,8 +73,8 @@ static void poison_all(FILE *f, const char *stem, const assignment *rules, const
 }
 
 /* rules.c includes rules.h, and then the file. rules.h includes each allowed header that the text
- * mentions, then end.h, which poisons words. So no macro of the file changes a header, and words in
- * headers do not count as words of the file. */
+ * mentions, then end.h, which poisons words. So no macro of the file can change a header, and words
+ * in headers do not count as words of the file. */
 static bool write_rules(const compiled *c, const assignment *rules, const char *source,
                         const char *preprocessed) {
     const char *headers = *rules->headers ? rules->headers : usual_headers;
@@ -99,9 +100,9 @@ static bool write_rules(const compiled *c, const assignment *rules, const char *
     return fclose(f) == 0;
 }
 
-/* Checks the compiler's list of opened files, which has a line of dots and a name for each. After
- * end.h the compiler may open only the file itself and headers that it has opened before: some
- * headers are read more than once. */
+/* Checks the compiler's list of opened files: each line has dots and a name. After end.h the
+ * compiler may open only the file itself and headers that it has opened before, since some headers
+ * are read repeatedly. */
 static bool includes_allowed(const char *messages, char *error, size_t size) {
     const char *end = strstr(messages, "/end.h\n"), *line = end ? strchr(end, '\n') + 1 : NULL;
     if (!line) return snprintf(error, size, "the compiler does not list what it includes"), false;
@@ -121,7 +122,7 @@ static bool includes_allowed(const char *messages, char *error, size_t size) {
     return true;
 }
 
-/* May no graded kernel have this word? */
+/* Is this word forbidden in every graded kernel? */
 static bool is_always(const char *word, int length) {
     for (const char *at = always; *at; at += strcspn(at, " "), at += *at == ' ')
         if ((int)strcspn(at, " ") == length && strncmp(at, word, (size_t)length) == 0) return true;
@@ -173,8 +174,8 @@ static void say_error(const char *messages, char *error, size_t size) {
     snprintf(error, size, "it does not compile\n%.*s", length, at ? at : messages);
 }
 
-/* Only preprocesses, into kernel.i. Quotes no message of the compiler before the list of included
- * files is checked: the message could show a secret file. */
+/* Only preprocesses, into kernel.i. Checks the list of included files before it quotes a message of
+ * the compiler, because the message could show a secret file. */
 static bool check_text(const compiled *c, const assignment *rules, const char *source, char *error,
                        size_t size) {
     const bool whole = run(c, "-E -H ./rules.c", "kernel.i", "messages", error, size);
@@ -191,7 +192,7 @@ static bool check_text(const compiled *c, const assignment *rules, const char *s
 
 static bool translate(const compiled *c, const assignment *rules, const char *source, char *error,
                       size_t size) {
-    /* compiles the checked text: preprocessing the file again could differ, by __has_include */
+    /* compiles the checked text: preprocessing the file again could differ (__has_include) */
     if (!run(c, "-S -o kernel.s ./kernel.i", NULL, "messages", error, size)) {
         char *messages = *error ? NULL : read_text(c->folder, "messages", PREPROCESSED_MOST);
         if (messages && words_allowed(messages, source, error, size))
@@ -224,7 +225,7 @@ bool fence_kernel(const char *file, const assignment *rules, compiled *c, char *
                          write_rules(c, rules, source, NULL);
     if (!written) snprintf(error, size, "cannot write into %s", c->folder);
     const bool ok = written && check_text(c, rules, source, error, size) &&
-                    /* again, as write_rules() now knows the words that begin with a stem */
+                    /* again: now write_rules() has the words that begin with a stem */
                     check_text(c, rules, source, error, size) &&
                     translate(c, rules, source, error, size);
     free(source);

@@ -15,7 +15,8 @@ static const char forbidden[] = " syscall sysenter int rdtsc rdtscp rdpmc svc hv
 
 #if defined(__x86_64__)
 
-/* The arithmetic of SSE and AVX, without v, b231 and the type; and x87 but for its control word. */
+/* The arithmetic of SSE and AVX, without v, b231 and the type. x87: everything except its control
+ * word. */
 static bool is_double(const char *name, size_t n, const char *rest) {
     static const char arithmetic[] = " add sub mul div sqrt min max hadd hsub addsub dp round "
                                      "rndscale reduce rcp14 rsqrt14 scalef fmadd fmsub fnmadd "
@@ -48,7 +49,7 @@ static bool is_double(const char *name, size_t n, const char *rest) {
 
 #endif
 
-/* Does the instruction convert f16? The compiler's library may do it: __extendhfsf2,
+/* Does the instruction convert f16? Functions of the compiler's library may convert: __extendhfsf2,
  * __truncsfhf2. */
 static bool is_half(const char *name, size_t n, const char *rest) {
     const char *to = rest + strspn(rest, " \t");
@@ -70,7 +71,7 @@ static bool is_soft(const char *rest) {
 }
 
 /* The forbidden directives of the assembler: those that read files, or repeat, move or hide text,
- * and those that put data into text. No compiler writes them. */
+ * and those that put data into text. Compilers never write these directives. */
 static const char own_text[] = " .incbin .include .macro .rept .irp .irpc .altmacro .pushsection "
                                ".popsection .previous .subsection .if .ifdef .ifndef .inst .insn "
                                ".org .reloc";
@@ -91,13 +92,13 @@ static bool is_forbidden(const char *statement) {
     return false;
 }
 
-/* Is this the text section, or another executable one? */
+/* Is this the text section, or another executable section? */
 static bool is_text(const char *section) {
     const char *flags = strchr(section, '"');
     return strstr(section, ".text") || (flags && memchr(flags, 'x', strcspn(flags + 1, "\"") + 1));
 }
 
-/* One statement of the assembly, of n characters up to its first blank. */
+/* One statement of the assembly; n: characters up to its first blank. */
 static bool allowed(const char *name, size_t n, bool in_text, int rules, char *why, size_t size) {
     const char *rest = name + n;
     if (*name == '.')
@@ -134,7 +135,7 @@ bool instructions_allowed(char *assembly, int rules, char *why, size_t size) {
     for (char *line = strtok(assembly, "\n"); line; line = strtok(NULL, "\n")) {
         const char *name = line + strspn(line, " \t");
         const size_t n = strcspn(name, " \t;");
-        const bool quotes = strchr(name, '"'); /* separators inside them do not count */
+        const bool quotes = strchr(name, '"'); /* separators inside quotes do not count */
         char *comment = quotes ? NULL : strstr(line, COMMENT);
         if (comment) *comment = '\0';
         if (!*name || strncmp(name, COMMENT, strlen(COMMENT)) == 0) continue;

@@ -30,7 +30,7 @@ enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
 static struct library {
     const char *origin;
     const nl_impl *kernels[EACH + 1];
-    nl_impl copies[EACH]; /* kernels point to these copies, so what was checked cannot change */
+    nl_impl copies[EACH]; /* kernels point to these checked copies, which cannot change */
 } libraries[MOST];
 static size_t count;
 
@@ -75,7 +75,7 @@ static bool good_thresholds(const nl_threshold *t) {
     return true;
 }
 
-/* The passes that one of the layers has. */
+/* The passes that at least one of the layers has. */
 static unsigned passes_of(unsigned ops) {
     unsigned passes = NL_BIT(NL_FORWARD) | NL_BIT(NL_BACKWARD);
     for (int op = 0; op < NL_OPS; op++)
@@ -139,7 +139,7 @@ static bool taken(const nl_impl *m, const nl_impl *const *before, size_t n) {
     return nl_find(m->name, m->isa) != NULL;
 }
 
-/* Collects the kernels of an open library, and adds all or none. */
+/* Collects the kernels of an open library, and adds all of them or none. */
 static bool add_all(void *library, struct library *out, char *error, size_t size) {
     int (*abi)(void) = dlsym(library, "normlab_kernel_abi");
     const nl_impl *(*kernel)(size_t) = dlsym(library, "normlab_kernel");
@@ -171,7 +171,7 @@ static bool add_all(void *library, struct library *out, char *error, size_t size
     return true;
 }
 
-/* Calls each kernel's .scratch, as every call does, also without rows. */
+/* Calls each kernel's .scratch, as every call of the kernel does; n may be 0. */
 static void ask_scratch(const struct library *l) {
     for (const nl_impl *const *k = l->kernels; *k; k++)
         for (int op = 0; op < NL_OPS; op++)
@@ -186,8 +186,8 @@ static void ask_scratch(const struct library *l) {
             }
 }
 
-/* The description of a library that a child process has loaded and that this process does not
- * load. */
+/* The description of a library: a child process has loaded it, and this process does not load
+ * it. */
 typedef struct description {
     size_t count;
     nl_impl impl; /* the first kernel */
@@ -204,8 +204,8 @@ static void describe(const struct library *l, description *d) {
     snprintf(d->about, sizeof d->about, "%s", m->about);
 }
 
-/* A library's constructors may end the process, so a child loads it first. With a description, the
- * library is not trusted. */
+/* A library's constructors may end the process, so a child process loads the library first. If
+ * there is a description, the library is not trusted. */
 static bool rehearse(const char *path, description *d, char *error, size_t size) {
     enum { DONE = 42, SECONDS = 10 };
     int status = 0;
@@ -245,7 +245,7 @@ static bool rehearse(const char *path, description *d, char *error, size_t size)
                   where);
 }
 
-/* The one kernel whose functions run in other processes only. */
+/* The only kernel whose functions run in other processes. */
 static struct distant {
     char path[4096];
     description said;
@@ -253,7 +253,7 @@ static struct distant {
 
 static void forward_elsewhere(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)p, (void)a, (void)threads;
-    abort(); /* a worker that could not load the library */
+    abort(); /* this process is a worker that could not load the library */
 }
 
 static void backward_elsewhere(const nl_problem *p, const nl_backward_args *a, int threads) {
@@ -288,7 +288,7 @@ const nl_impl *load_distant(const char *path, char *error, size_t size) {
     said->name[LOAD_NAME] = said->isa[sizeof said->isa - 1] = said->about[LOAD_ABOUT] = '\0';
     said->error[sizeof said->error - 1] = '\0';
     if (*said->error) return refuse(error, size, "%s", said->error), NULL;
-    if (said->count != 1) /* a second kernel could have a rung's name */
+    if (said->count != 1) /* otherwise a second kernel could have a rung's name */
         return refuse(error, size, "it has %zu kernels, and one is graded: leave one", said->count),
                NULL;
     m->name = said->name, m->isa = said->isa, m->about = said->about, m->thresholds = NULL;

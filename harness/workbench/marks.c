@@ -13,8 +13,8 @@ double marks_most(const marks *m) {
     return sum;
 }
 
-/* Writes the character at `at`, or ? for bytes that are no UTF-8, which readers of JSON and XML
- * refuse: a kernel may have printed them. Returns the next character. */
+/* Writes the character at `at`, or ? for bytes that are no UTF-8. A kernel may have printed such
+ * bytes, and readers of JSON and XML reject them. Returns the next character. */
 static const char *put(FILE *out, const char *at) {
     static const unsigned least[] = {0, 0, 0x80, 0x800, 0x10000};
     const unsigned char first = (unsigned char)*at;

@@ -11,7 +11,7 @@ typedef struct mark {
     char name[100];
     double points, most;
     bool right;
-    char text[1400]; /* what was found, on several lines */
+    char text[1400]; /* the findings, on several lines */
 } mark;
 
 typedef struct marks {
@@ -24,6 +24,6 @@ double marks_points(const marks *m);
 double marks_most(const marks *m);
 
 /* Gradescope's results.json (https://gradescope-autograders.readthedocs.io/en/latest/specs/), and
- * JUnit's XML, as CI services read it. */
+ * JUnit's XML for CI services. */
 void marks_gradescope(const marks *m, FILE *out);
 void marks_junit(const marks *m, FILE *out);

@@ -12,15 +12,15 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Symbols that compilers add, that headers of kernels use, and printing, which the check reports.
- * Shell patterns. */
+/* Symbols that compilers add, symbols that headers of kernels use, and printing, which the check
+ * reports. Shell patterns. */
 static const char *const allowed[] =
     {"memcpy", "memmove", "memset", "memcmp", "__memcpy_chk", "__memset_chk", "__memmove_chk",
      "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "__printf_chk",
      "__fprintf_chk", "stdout", "stderr", "abort", "__assert_fail", "__stack_chk_fail",
      "__errno_location", "nl_layers", "nl_parallel_for", "__cxa_finalize", "__gmon_start__",
      "__tls_get_addr", "_ITM_*", "__asan_*", "__ubsan_*", "__tsan_*", "__sanitizer_*", "__gcov_*",
-     /* functions of OpenMP that leave neither threads nor settings behind */
+     /* functions of OpenMP that leave no threads and no settings behind */
      "omp_get_thread_num", "omp_get_num_threads", "omp_get_max_threads", "omp_get_num_procs",
      "omp_in_parallel", "GOMP_parallel*", "GOMP_loop_*", "GOMP_sections_*", "GOMP_single_*",
      "GOMP_critical_*", "GOMP_atomic_*", "GOMP_ordered_*", "GOMP_barrier", "__kmpc_fork_call",
@@ -38,7 +38,7 @@ static bool listed(const char *name) {
     return false;
 }
 
-/* Is it in one of this program's libraries of mathematics? */
+/* Is the symbol in a mathematics library of this program? */
 static bool in_a_library(const char *name) {
     Dl_info where;
     void *at = dlsym(RTLD_DEFAULT, name);
@@ -50,7 +50,7 @@ static bool in_a_library(const char *name) {
     return false;
 }
 
-/* Is there a version in float, as fmaf() for fma() and fmal()? */
+/* Is there a version in float, such as fmaf() for fma() and fmal()? */
 static bool is_double(const char *name) {
     char sister[64];
     const size_t n = strlen(name);
@@ -81,7 +81,7 @@ static const void *at(image f, size_t offset, size_t count, size_t each) {
     return f.bytes + offset;
 }
 
-/* The first undefined symbol that right() refuses; "": none; NULL: no ELF file of 64 bits. */
+/* The first undefined symbol that right() rejects; "": none; NULL: not a 64-bit ELF file. */
 static const char *first_refused(image f, bool (*right)(const char *name)) {
     const ElfW(Ehdr) *head = at(f, 0, 1, sizeof *head);
     if (!head || memcmp(head->e_ident, ELFMAG, SELFMAG) != 0) return NULL;

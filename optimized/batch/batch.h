@@ -8,12 +8,12 @@
 /* How a rung computes a batch. */
 typedef struct batch_recipe {
     bool backward;
-    bool inference;                                   /* with the running statistics */
-    enum { TWO_PASS, REFINED, CERTIFIED } statistics; /* how training computes them */
-    bool tiles;                                       /* keeps sums in registers for several rows */
-    bool reverse;                                     /* writes the output from the end on */
+    bool inference;                                   /* inference, with the running statistics */
+    enum { TWO_PASS, REFINED, CERTIFIED } statistics; /* how training computes the statistics */
+    bool tiles;                                       /* sums stay in registers for several rows */
+    bool reverse;                                     /* writes the output from end to start */
     bool streaming;                                   /* stores y or dx past the caches */
-    int prefetch_rows; /* rows by which x is prefetched ahead; 0: none */
+    int prefetch_rows; /* prefetches x this number of rows ahead; 0: none */
 } batch_recipe;
 
 enum {
@@ -23,11 +23,11 @@ enum {
     STRIP = 64,           /* channels whose statistics are computed together */
     SHORT = 32,           /* channels with fewer values per sample are read as columns */
     PIECE = 256,          /* rows of columns summed in float; pieces are added in double */
-    BLOCK = 16,           /* rows of a piece summed by themselves, then added to those before */
+    BLOCK = 16,           /* rows of a piece summed separately, then added to earlier blocks */
     SPAN = 16384,         /* a channel's elements in a piece, if read as runs */
     RUN = 16 * SUM_BLOCK, /* elements of a run summed in float; these sums are added in double */
     CACHED = 524288,      /* bytes of x (and dy) that stay in a core's cache between two readings */
-    LANES = VLEN < 4 ? 4 : 16 /* least lanes of a sum: a block has 16 rows, a run four vectors */
+    LANES = VLEN < 4 ? 4 : 16 /* fewest lanes of a sum: a block has 16 rows, a run four vectors */
 };
 
 static const nl_threshold batch_thresholds[]

@@ -4,8 +4,8 @@
 
 enum { PAIR = 2 * VLEN };
 
-/* The coefficients of y, for the channel of a run or for a vector of columns. If they are not held,
- * each vector loads them. */
+/* The coefficients of y, for the channel of a run or for a vector of columns. Unless the
+ * coefficients are held, each vector loads them. */
 typedef struct coefficients {
     bool held;
     vf m, a, b, gain, bias;
@@ -20,7 +20,7 @@ NL_INLINE coefficients loaded(work w, size_t f) {
                           vload(NL_F32, w.bias, f, VLEN)};
 }
 
-/* k elements of y from element `at` on, in the columns from f on. */
+/* The k elements of y that start at element `at`, in columns that start at f. */
 NL_INLINE vf output_of(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f, size_t k,
                        batch_recipe q) {
     const size_t readable = k == VLEN ? VLEN : readable_lanes(w, at);
@@ -33,7 +33,7 @@ NL_INLINE vf output_of(work w, nl_dtype t, bool cast, coefficients p, size_t at,
     return y;
 }
 
-/* Writes two vectors of output. If they are streamed, `at` is aligned to both. */
+/* Writes two vectors of output. For streaming, `at` must be aligned to both vectors. */
 NL_INLINE void put_pair(work w, nl_dtype t, bool cast, coefficients p, coefficients p_next,
                         size_t at, size_t f, batch_recipe q) {
     const vf y = output_of(w, t, cast, p, at, f, VLEN, q);
@@ -58,7 +58,7 @@ NL_INLINE void put_few(work w, nl_dtype t, bool cast, coefficients p, size_t at,
     put_edge(w, t, cast, p, at, f, count, (char *)w.v.y + at * nl_dtype_size(t), q);
 }
 
-/* Writes two rows of columns, and loads the coefficients once for both. */
+/* Writes two rows of columns, and loads the coefficients once for both rows. */
 NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_t count,
                        batch_recipe q) {
     const coefficients own = {.held = false};
@@ -90,7 +90,7 @@ NL_INLINE void put_vectors(work w, nl_dtype t, bool cast, coefficients p, size_t
     }
 }
 
-/* put_vectors() for any `count`. Streams only whole cache lines. */
+/* Like put_vectors(), for any `count`. Streams only whole cache lines. */
 NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                         size_t count, size_t ahead, shared_line *line, batch_recipe q) {
     const size_t size = nl_dtype_size(t), vectors = count / VLEN * VLEN;
@@ -109,8 +109,8 @@ NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at
     put_edge(w, t, cast, p, at + l.end, f + l.end, count - l.end, rest, q);
 }
 
-/* Goes row by row, so that x and y are accessed in memory order. In bf16 takes two rows at a time
- * where conversion, not memory, is the bottleneck. */
+/* Goes row by row, so that x and y are accessed in memory order. In bf16, writes two rows at a time
+ * if conversion, not memory, is the bottleneck. */
 NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
                            size_t f_end, batch_recipe q) {
     const coefficients own = {.held = false};

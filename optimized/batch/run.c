@@ -17,8 +17,8 @@ static work work_for(const nl_problem *p) {
     return w;
 }
 
-/* Streaming begins its vectors where cache lines of y begin, so a row's last vector may end past
- * the arrays: hence + VLEN. */
+/* With streaming, vectors begin at cache lines of y, so a row's last vector may end past the
+ * arrays: hence + VLEN. */
 size_t batch_scratch(const nl_problem *p) {
     const work w = work_for(p);
     const size_t arrays = 5 + (p->pass == NL_INFERENCE ? 0 : 4 * w.pieces);
@@ -61,9 +61,9 @@ static void do_channels(channels k) {
     if (some_in_double && !in_place) put_in_double(k, false);
 }
 
-/* Processes runs in groups of channels small enough for the second reading to hit a core's own
- * cache, if that holds one channel. Columns are not divided: parts of a row, at multiples of the
- * row's length, would share few sets of the cache. */
+/* Processes runs in groups of channels that are small enough for the second reading to hit a core's
+ * own cache, if the cache holds one channel. Columns are not divided: parts of a row, at multiples
+ * of the row's length, would share few cache sets. */
 static void do_groups(channels k) {
     const work *w = k.w;
     const batch_recipe q = w->q;
@@ -80,7 +80,7 @@ static size_t share_of(const work *w) {
     return w->runs ? 1 : STRIP;
 }
 
-/* Runs one step on pieces, or shares, [begin, end) of some channels. Threads call it. */
+/* Runs one step on pieces (or shares) [begin, end) of some channels. Threads call it. */
 static void batch_step(void *context, size_t begin, size_t end) {
     const channels *k = context;
     const size_t share = share_of(k->w);
@@ -93,9 +93,9 @@ static void batch_step(void *context, size_t begin, size_t end) {
     }
 }
 
-/* Do threads divide the channels, rather than the pieces of samples? Runs of a channel stay in a
+/* Do threads divide the channels instead of the pieces of samples? Runs of a channel stay in a
  * core's cache between the readings. Parts of rows share few cache sets, so columns are divided by
- * pieces (threads then wait between steps) if these keep four fifths of the threads busy. */
+ * pieces if pieces keep four fifths of the threads busy; then threads wait between steps. */
 static bool by_channels(const work *w, size_t t) {
     const size_t turns = (w->pieces + t - 1) / t;
     if ((w->v.c + share_of(w) - 1) / share_of(w) < t) return false;

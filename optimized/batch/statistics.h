@@ -6,7 +6,8 @@
 
 #include <float.h>
 
-/* With d = x - m and c = E[d], for any m the mean is m + c and var E[d^2] - c^2, up to rounding. */
+/* For any m, with d = x - m and c = E[d], the mean is m + c and var is E[d^2] - c^2, up to
+ * rounding. */
 NL_INLINE void from_sums(const work *w, strip *s) {
     const double per = w->per_count;
     const float eps = w->v.eps, *m = s->m;
@@ -20,8 +21,8 @@ NL_INLINE void from_sums(const work *w, strip *s) {
     }
 }
 
-/* Sums are certain if they neither overflowed nor underflowed (which a large eps makes harmless),
- * and if m was off by less than sigma, so that var lost at most one bit. */
+/* Sums are certain if they did not overflow, did not underflow (harmless if eps is large), and if m
+ * was off by less than sigma, so that var lost at most one bit. */
 NL_INLINE bool in_range(const work *w, double squares) {
     const double small = w->v.eps < 0x1p-96f ? 0x1p-96 : 0;
     return (int)(squares >= small) & (int)(squares <= (double)FLT_MAX);
@@ -45,7 +46,7 @@ NL_INLINE size_t index_of(const work *w, size_t j, size_t k) {
     return nl_at(w->v, k / w->v.s, j, k % w->v.s);
 }
 
-/* Divides by count: 1 / count is inexact, and a constant channel must come out as beta exactly. */
+/* Divides by count, because 1 / count is inexact, but a constant channel must give exactly beta. */
 NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
     const size_t count = w->v.n * w->v.s;
     double sum = 0, squares = 0;
@@ -59,8 +60,9 @@ NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
     return mean;
 }
 
-/* Writes y of the channels whose m is NaN. In place it runs before the output step, which would
- * overwrite their x, and sets coefficients that then change nothing: (y - 0) * 1 + 0. */
+/* Writes y of the channels whose m is NaN. In place, this runs before the output step, which would
+ * overwrite the x of these channels. It then sets coefficients with which the output step changes
+ * nothing: (y - 0) * 1 + 0. */
 NL_COLD void put_in_double(channels k, bool in_place) {
     const work *w = k.w;
     for (size_t j = k.j; j < k.end; j++) {
@@ -76,8 +78,8 @@ NL_COLD void put_in_double(channels k, bool in_place) {
     }
 }
 
-/* Reads a strip's uncertain channels again: refined, around the mean that their sums gave, or in
- * double. True if any was computed in double; its m is NaN, the mark for put_in_double(). */
+/* Reads a strip's uncertain channels again: refined, around the mean from their sums, or in double.
+ * True if a channel was computed in double; its m is NaN, the mark for put_in_double(). */
 NL_COLD bool read_again(const work *w, strip *s) {
     const strip old = *s;
     channels all = {.w = w, .j = s->j, .end = s->j + s->count, .what = SUMS};
@@ -102,7 +104,7 @@ NL_COLD bool read_again(const work *w, strip *s) {
 }
 
 /* Saves the statistics for backward and inference. Computes in double, because var may exceed
- * float's range even where its weight in running_var brings it back. */
+ * float's range although var times its weight in running_var does not. */
 NL_INLINE void keep_strip(const work *w, const strip *s) {
     const nl_view v = w->v;
     if (v.mean) memcpy(v.mean + s->j, s->mean, s->count * sizeof *v.mean);
@@ -118,7 +120,7 @@ NL_INLINE void keep_strip(const work *w, const strip *s) {
     }
 }
 
-/* Sets m, a and b from the sums. True if there are channels for put_in_double(). */
+/* Sets m, a and b from the sums. True: there are channels for put_in_double(). */
 NL_INLINE bool set_parameters(channels k, batch_recipe q) {
     bool some_in_double = false;
     for (size_t j = k.j; j < k.end; j += STRIP) {
@@ -126,7 +128,7 @@ NL_INLINE bool set_parameters(channels k, batch_recipe q) {
         open_strip(k, j, &s);
         merge(k.w, &s);
         for (size_t i = 0; q.statistics == TWO_PASS && i < s.count; i++)
-            s.d[i] = 0; /* m counts as the exact mean */
+            s.d[i] = 0; /* m is used as if it were the exact mean */
         from_sums(k.w, &s);
         if (q.statistics == CERTIFIED && !all_certain(k.w, &s))
             some_in_double |= read_again(k.w, &s);

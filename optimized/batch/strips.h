@@ -4,7 +4,7 @@
 
 #include "work.h"
 
-/* m, a and b point into the arrays of `work` if a channel is one column, else into `own`. */
+/* m, a and b point into the arrays of `work` if a channel is one column, otherwise into `own`. */
 typedef struct strip {
     size_t j, count;
     float *m, *a, *b;
@@ -59,7 +59,7 @@ NL_INLINE void merge(const work *w, strip *s) {
         }
 }
 
-/* A strip of gamma or beta; if that is NULL, `own`, filled with `fill`. */
+/* A strip of gamma or beta; for NULL, `own`, filled with `fill`. */
 NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, float *own) {
     for (size_t i = 0; !all && i < STRIP; i++) own[i] = fill;
     return all ? all + s->j : own;

@@ -5,13 +5,14 @@
 /* Columns: a vector holds one value of each of VLEN adjacent channels, and its lanes are never
  * added to each other. The tensor is n rows of `columns`. */
 
-/* A tile's place in its piece: in the first block; at a block's beginning, at its end, or both. */
+/* A tile's position in its piece: in the first block; at the beginning of a block, at the end, or
+ * both. */
 typedef struct place {
     bool first, begins, ends;
 } place;
 
-/* m and the sums of a vector of columns. A tile has four, as separate variables: compilers spill an
- * array. */
+/* m and the sums of a vector of columns. A tile has four of these structures, as separate
+ * variables, because compilers spill an array. */
 typedef struct accumulator {
     vf m, d, squares;
 } accumulator;
@@ -32,7 +33,8 @@ NL_INLINE void accumulate_row(accumulator *l, work w, nl_dtype t, size_t at, siz
     l->squares = vfma(e, g, l->squares);
 }
 
-/* At a block's end adds the sums to those of earlier blocks, else stores them for the next tile. */
+/* Adds the sums to the sums of earlier blocks if the block ends here; otherwise stores them for the
+ * next tile. */
 NL_INLINE void store_sums(accumulator l, work w, size_t f, place in, float *sums) {
     if (in.ends && !in.first) {
         l.d += vload(NL_F32, sums, f, VLEN);
@@ -69,8 +71,8 @@ NL_INLINE void sum_tiles(work w, nl_dtype t, size_t row, size_t end, size_t f, s
     }
 }
 
-/* Tiles of several rows are for tensors in the cache. A tensor from memory is read in order, in
- * tiles of one row, while the block's sums stay in the first-level cache. */
+/* Tiles of several rows suit tensors in the cache. A tensor in memory is read in order, in tiles of
+ * one row, while the block's sums stay in the first-level cache. */
 NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t begin, size_t f_end,
                            float *sums, batch_recipe q) {
     const bool high = q.tiles && (w.cached || w.columns <= NARROW);
@@ -90,7 +92,7 @@ NL_INLINE void sum_columns(work w, nl_dtype t, size_t row, size_t end, size_t be
 
 /* Runs: channels whose values are contiguous, s at a time. */
 
-/* Adds the first k of the VLEN elements from `at` on. */
+/* Adds the first k of the VLEN elements that start at `at`. */
 NL_INLINE void accumulate(vf *d, vf *squares, work w, nl_dtype t, size_t at, size_t k, vf m,
                           batch_recipe q) {
     const size_t readable = k == VLEN ? VLEN : readable_lanes(w, at);
@@ -100,7 +102,7 @@ NL_INLINE void accumulate(vf *d, vf *squares, work w, nl_dtype t, size_t at, siz
     *squares = vfma(e, g, *squares);
 }
 
-/* Adds to *d and *squares the sums over `count` elements from `at` on. */
+/* Adds the sums over `count` elements, starting at `at`, to *d and *squares. */
 NL_INLINE void sum_span(work w, nl_dtype t, size_t at, size_t count, float around, double *d,
                         double *squares, batch_recipe q) {
     const vf m = vset(around), zero = vset(0);

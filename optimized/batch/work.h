@@ -1,17 +1,17 @@
-/* What the steps of a BatchNorm share. SPDX-License-Identifier: MIT */
+/* The data that the steps of a BatchNorm share. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "batch.h"
 
-/* Each lane of a vector sums one column. If s is 1, a column is a channel. If s is short, a channel
- * is s adjacent columns, whose sums are added at the end. If s is long, a channel is summed along
+/* Each lane of a vector sums one column. If s is 1, a column is a channel. If s is small, a channel
+ * is s adjacent columns, whose sums are added at the end. If s is large, a channel is summed along
  * its runs of s values and counts as one column. The arrays have an element for each column, and
  * are padded to whole strips:
  *
  *     y = (x - m) * a + b            or, with a cast before the weight,
  *     y = D((x - m) * a + b) * gain + bias
  *
- * In backward, y stands for dx, and dy is summed instead of x - m:
+ * In backward, dx takes the place of y, and dy is summed instead of x - m:
  *
  *     dx = ((x - m) * a + b + dy) * gain
  */
@@ -26,12 +26,12 @@ typedef struct work {
     size_t piece, pieces; /* samples per piece, and the number of pieces */
     bool runs, cast, cached;
     float *m, *a, *b, *gain, *bias;
-    float *sums; /* per piece four arrays of sums: of d, of d * (x - m), and both for the current
-                    block; d is x - m, or dy in backward. For runs: two arrays of double */
+    float *sums; /* four arrays of sums per piece: of d, of d * (x - m), and both again for the
+                    current block; d is x - m, in backward dy. For runs: two arrays of double */
 } work;
 
-/* Channels [j, end) of all samples, and what a step does with them: both sums, output, or ALL in
- * turn; SHARES runs ALL on each thread's share. */
+/* Channels [j, end) of all samples, and the step: SUMS computes both sums, OUTPUT the output, ALL
+ * both in turn; SHARES runs ALL on each thread's share. */
 typedef struct channels {
     const work *w;
     size_t j, end;
@@ -43,8 +43,8 @@ NL_INLINE size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* How many lanes can be read at an element: VLEN unless the tensor ends, even into the next row,
- * because the arrays have room for the extra lanes. */
+/* The number of lanes that can be read at an element: VLEN unless the tensor ends. A vector may
+ * reach into the next row, because the arrays have room for the extra lanes. */
 NL_INLINE size_t readable_lanes(work w, size_t at) {
     return least(w.total - at, VLEN);
 }

@@ -21,7 +21,7 @@ NL_INLINE vf vfrom_bits(vi bits) {
     return v;
 }
 
-/* Lanes of a where the mask is all ones, of b where it is 0. */
+/* Takes a's lane if the mask's lane is all ones, and b's lane if it is 0. */
 NL_INLINE vf vselect(vi mask, vf a, vf b) {
     return vfrom_bits((vbits(a) & mask) | (vbits(b) & ~mask));
 }
@@ -37,9 +37,9 @@ NL_INLINE vf vexp_minus(vf z) {
     const vi size = vbits(z) & ~sign, far = size > most;
     const vf x = vfrom_bits(((size & ~far) | (most & far)) | sign);
 
-    const vf shift = vset(0x1.8p23f); /* its last bit is worth 1: rounds x / ln 2 to an integer */
+    const vf shift = vset(0x1.8p23f); /* its last bit is worth 1: adding it rounds to an integer */
     const vf shifted = vfma(x, vset(0x1.715476p0f), shift), n = shifted - shift;
-    /* ln 2 in two parts: n times the first, of 9 bits, is exact, and so is the difference */
+    /* ln 2 in two parts. n times the first part (9 bits) is exact, and so is the difference */
     const vf r = vfma(n, vset(0x1.bd0106p-13f), vfma(n, vset(-0x1.63p-1f), x));
 
     vf p = vset(0x1.6a1a72p-10f); /* fitted; error 0.08 units of exp(r) */

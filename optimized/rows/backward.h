@@ -3,7 +3,7 @@
  * instances.h. rows_backward() calls the instance. SPDX-License-Identifier: MIT */
 #pragma once
 
-/* g is a copy whose address does not escape, so its fields stay in registers; outlined code gets
+/* g is a copy. Its address does not escape, so its fields stay in registers; outlined code gets
  * `outer`, the original. */
 NL_INLINE void rows_of(const gradients *outer, nl_dtype t, bool centred) {
     gradients g = *outer;

@@ -1,4 +1,4 @@
-/* Backward of the row norms, one block of rows after the other. The recipe says how many rows.
+/* Backward of the row norms, one block of rows after another. The recipe sets the number of rows.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -1,4 +1,4 @@
-/* Backward of the row norms, the second reading: dx, one row after the other.
+/* Backward of the row norms, the second reading: computes dx, one row after another.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -22,7 +22,8 @@ NL_INLINE vf without_g(vf xhat, dx_terms t, backward_recipe q) {
     return xhat * t.by_xhat;
 }
 
-/* In 16 bits gain * dy is rounded first, as in rungs that keep it: dx has the same bits in all. */
+/* In 16 bits gain * dy is rounded first, as in rungs that keep it, so dx has the same bits in all
+ * rungs. */
 NL_INLINE vf dx_of(nl_dtype type, vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
     const vf rest = without_g(xhat_of(x, t.scale, q), t, q);
     if (type == NL_F32) return vfma(dy, gain, rest) * t.scale.rstd;
@@ -41,7 +42,7 @@ NL_INLINE vf kept_dx(size_t i, dx_terms t, backward_recipe q) {
     return (g + without_g(xhat, t, q)) * t.scale.rstd;
 }
 
-/* dx of the row's k elements from i on. */
+/* dx of the row's k elements that start at i. */
 NL_INLINE vf dx_at(const gradients *g, arrays of, size_t row, size_t i, size_t k, dx_terms t,
                    backward_recipe q) {
     if (q.kept) return with_dresidual(g, of, row + i, k, kept_dx(i, t, q));
@@ -96,8 +97,8 @@ NL_INLINE void put_row_in_lines(const gradients *g, arrays of, size_t row, size_
     put_part(g, of, row, w.end, c, rest, t, q);
 }
 
-/* Whole vectors begin at dx's first vector boundary, as in output.h; the edges before and
- * after them are loaded first and stored last, since dx may be dy or dresidual. */
+/* Whole vectors begin at dx's first vector boundary, as in output.h. The edges before and after the
+ * whole vectors are loaded first and stored last, since dx may be dy or dresidual. */
 NL_INLINE void put_row(const gradients *g, arrays of, size_t row, size_t ahead, dx_terms t,
                        backward_recipe q) {
     const size_t c = g->v.c, size = nl_dtype_size(g->v.t);

@@ -2,7 +2,7 @@
  * terms of dgamma and dbeta. With g = gain * dy and xhat = (x - mean) * rstd:
  *     dx = (g + xhat * by_xhat + constant) * rstd,   dgamma += dy * xhat,   dbeta += dy
  *     by_xhat = -mean(g * xhat),   constant = -mean(g)
- * The factor rstd comes last: rstd^2 could leave float's range where dx does not.
+ * The factor rstd comes last, because rstd^2 could leave float's range although dx does not.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -13,19 +13,20 @@
 /* The recipe of a rung: compile-time constants in its loops. */
 typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
-    int rows;       /* of a block, at most BLOCK_ROWS */
+    int rows;       /* rows of a block, at most BLOCK_ROWS */
     bool kept;      /* keeps a row's xhat and g as floats for the second reading; rows is 1 */
     bool prefetch;  /* prefetches the next block's x and dy, and dx unless it is streamed */
     bool streaming; /* stores dx past the caches */
 } backward_recipe;
 
-/* A row has one vector for each sum in any block, so its dx has the same bits in all. dgamma and
- * dbeta are summed in float over PIECE_ROWS rows, each block by itself first. These pieces' sums
- * are added with their rounding errors, so that the error does not grow with the number of rows. */
+/* A row has one vector for each sum in any block, so its dx has the same bits in all blocks. dgamma
+ * and dbeta are summed in float over PIECE_ROWS rows, each block separately first. Adding these
+ * pieces' sums keeps the rounding errors, so that the error does not grow with the number of
+ * rows. */
 enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
 
-/* Rows are summed in pieces of PIECE columns, as in rows.h. Longer rows are taken one by one: a
- * block of them would be evicted between the two readings. */
+/* Rows are summed in pieces of PIECE columns, as in rows.h. Longer rows are processed one by one,
+ * because a block of long rows would be evicted between the two readings. */
 enum { PIECE = NL_ROW_PIECE };
 
 /* xhat = (x - mean) * rstd - shift, in all lanes. */
@@ -33,7 +34,8 @@ typedef struct row_scale {
     vf mean, rstd, shift;
 } row_scale;
 
-/* The floats kept of a row. Arrays are padded by more than a third of a page, as in kept.c. */
+/* The floats that are kept of a row. Arrays are padded by more than a third of a page, as in
+ * kept.c. */
 enum { KEPT = SUM_BLOCK };
 
 typedef float kept_array[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
@@ -42,8 +44,8 @@ typedef struct kept_row {
     kept_array xhat, g;
 } kept_row;
 
-/* Where rows are: the whole tensors if all have the same strides, so that one index addresses a row
- * in each of them and saves registers; else the arrays of a single row. */
+/* The addresses of rows: the whole tensors if all have the same strides, since a single index for
+ * all tensors saves registers; otherwise the arrays of a single row. */
 typedef struct arrays {
     const void *x, *dy, *dresidual;
     void *dx;
@@ -71,7 +73,7 @@ static inline bool strides_agree(const gradients *g) {
             (!g->v.dresidual || memcmp(&k->x, &k->residual, sizeof k->x) == 0));
 }
 
-/* A block of rows from r on: where they are, and their sums. */
+/* A block of rows that starts at r: the addresses and the sums of the rows. */
 typedef struct block {
     size_t r;
     arrays of;
@@ -105,7 +107,7 @@ NL_COLD float shift_of(const gradients *g, size_t r) {
 }
 
 /* A row of one value is its own mean, so dx is 0. If the mean is many sigma, its rounding error is
- * large beside sigma, which the shift corrects. */
+ * large compared with sigma; the shift corrects this error. */
 NL_INLINE row_scale scale_of(const gradients *g, size_t r, backward_recipe q) {
     float rstd = g->v.rstd[r], mean = 0, shift = 0;
     if (q.centred) {
@@ -116,7 +118,8 @@ NL_INLINE row_scale scale_of(const gradients *g, size_t r, backward_recipe q) {
     return (row_scale){vset(mean), vset(rstd), vset(shift)};
 }
 
-/* Lanes past the row's end have dy = gain = 0, and xhat masked: that of x = 0 may be infinite. */
+/* Lanes past the row's end have dy = gain = 0, and a masked xhat, since x = 0 may give an infinite
+ * xhat. */
 NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     const vf part = gain * dy;
     if (q.centred) s.v += part;
@@ -124,14 +127,14 @@ NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     return s;
 }
 
-/* Prefetches p's line at an element, once a line. The first reading prefetches the next block's x,
- * the second its dy. */
+/* Prefetches p's line at an element, once per line. The first reading prefetches the next block's
+ * x, and the second reading prefetches its dy. */
 NL_INLINE void prefetch(nl_dtype t, const void *p, size_t at) {
     const size_t size = nl_dtype_size(t), byte = at * size;
     if (byte % 64 < VLEN * size) vprefetch((const char *)p + byte);
 }
 
-/* Adds k columns from i on to the sums of each row, and to dgamma and dbeta. */
+/* Adds k columns, starting at i, to the sums of each row, and to dgamma and dbeta. */
 NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i, size_t k,
                            backward_recipe q) {
     const bool begins = b->r % PIECE_ROWS == 0;
@@ -166,7 +169,7 @@ NL_INLINE void add_columns(sums *s, const gradients *g, const block *b, size_t i
     if (q.centred) vstore(NL_F32, g->dbeta, i, VLEN, dbeta);
 }
 
-/* Adds all rows' blocks of sums, which end after `done` elements, to those before. */
+/* Adds all rows' blocks of sums, which end after `done` elements, to the earlier blocks. */
 NL_INLINE void end_blocks(earlier *before, sums *s, size_t done, backward_recipe q) {
 #pragma GCC unroll 4
     for (int a = 0; a < q.rows; a++) join(before + a, s[a], done), s[a] = no_sums();
@@ -192,7 +195,8 @@ NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, ba
     }
 }
 
-/* The first reading of a block. Sets fields one by one: an initializer would clear all of them. */
+/* The first reading of a block. Sets fields one by one, because an initializer would clear all
+ * fields. */
 NL_INLINE void sum_block(block *b, const gradients *g, size_t r, kept_row *kept, bool agree,
                          backward_recipe q) {
     const size_t c = g->v.c;
@@ -210,7 +214,8 @@ NL_INLINE void sum_block(block *b, const gradients *g, size_t r, kept_row *kept,
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 
-/* Sizes that decide the order of additions: vectors, blocks of sums, pieces of rows and columns. */
+/* These sizes decide the order of additions: vectors, blocks of sums, pieces of rows and
+ * columns. */
 static const nl_threshold row_thresholds[] __attribute__((unused)) = {{NL_OF_C, VLEN},
                                                                       {NL_OF_C, STEP},
                                                                       {NL_OF_C, SUM_BLOCK},

@@ -1,4 +1,4 @@
-/* The loops of recipes that neither stream nor are TWO_PASS: row by row, or pipelined.
+/* The loops (row by row, or pipelined) of recipes that do not stream and are not TWO_PASS.
  * SPDX-License-Identifier: MIT */
 #include "output.h"
 
@@ -11,7 +11,7 @@ NL_INLINE void put_or_in_double(const nl_view *v, nl_view row, size_t r, stats s
     put_row(row, s, q);
 }
 
-/* The last row, and a row computed in double, are written without summing the next one. */
+/* Writing the last row, or a row computed in double, does not sum a next row. */
 NL_INLINE void pipelined_rows(nl_view v, const nl_view *whole, double per_c, row_recipe q) {
     stats s = {0};
     bool known = false; /* s is this row's */

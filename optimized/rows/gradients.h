@@ -1,5 +1,5 @@
 /* Backward of the row norms, the state that all rows share: each column's gain and its sums for
- * dgamma and dbeta. backward_sums.h and backward_output.h go along the rows.
+ * dgamma and dbeta. The loops along rows are in backward_sums.h and backward_output.h.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -7,13 +7,14 @@
 
 #include <string.h>
 
-/* The sums of a vector of columns over all earlier pieces of rows, each with its rounding error. */
+/* The sums of a vector of columns over all earlier pieces of rows, and the rounding error of each
+ * sum. */
 typedef struct compensated {
     vf dgamma, dgamma_error, dbeta, dbeta_error;
 } compensated;
 
-/* The columns' arrays, in whole vectors: the caller's if these are whole and aligned, else copies
- * in scratch. Past the last column the gain is 0. */
+/* The columns' arrays, in whole vectors: the caller's arrays if they are whole vectors and aligned,
+ * otherwise copies in scratch. Past the last column the gain is 0. */
 typedef struct gradients {
     nl_backward_view v;
     double per_c; /* 1 / c */
@@ -33,7 +34,7 @@ NL_INLINE void add_exactly(vf *sum, vf *error, vf a) {
     *sum = all;
 }
 
-/* Adds the errors, unless a sum left float's range: its error means nothing. */
+/* Adds the errors, except the meaningless error of a sum that left float's range. */
 NL_INLINE vf corrected(vf sum, vf error) {
     if (vsum(sum - sum) == 0) sum += error;
     return sum;
@@ -61,7 +62,7 @@ NL_INLINE void begin_columns(gradients *g, float *scratch, bool in_pieces) {
     if (in_pieces) memset((void *)g->pieces, 0, vectors * sizeof *g->pieces);
 }
 
-/* Adds the sums of a piece of rows, which ends after `done` rows, to those of the pieces before. */
+/* Adds the sums of a piece of rows, which ends after `done` rows, to the sums of earlier pieces. */
 static void end_piece(const gradients *g, size_t done) {
     for (size_t j = 0; done && g->pieces && j < vectors_of(g->v.c); j++) {
         compensated *all = g->pieces + j;

@@ -1,6 +1,6 @@
 /* Compiles one loop over all rows for each layer and storage type. A file defines all_rows() and
- * includes this; run_rows() calls the instance for a problem. Instances are separate functions,
- * because compilers take more than twice the time for a function of twice the size.
+ * includes this header; run_rows() calls the instance for a problem. Instances are separate
+ * functions, because compilers take more than twice the time for a function of twice the size.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -18,7 +18,7 @@ NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool
     all_rows(v, q);
 }
 
-/* All other cases: tests for each vector which arrays there are; never pipelined. */
+/* All other cases: tests for each vector which arrays exist; never pipelined. */
 NL_INLINE void general_rows(const rows_call *call, nl_dtype t, bool centred) {
     row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);

@@ -1,10 +1,10 @@
 /* 16-bit rows, converted once: summing a row stores its x - K as floats, and writing the row reads
- * these. One loop does both, for different rows. A row is at most one block of sums.
+ * these floats. One loop sums and writes, but different rows. A row is at most one block of sums.
  * SPDX-License-Identifier: MIT */
 #include "output.h"
 #include "vec/lines.h"
 
-/* accumulate() that also stores d. */
+/* Like accumulate(), but also stores d. */
 NL_INLINE void keep(sums *s, nl_view row, float *kept, size_t i, vf m) {
     const vf d = load_x(row, i, VLEN) - m;
     vstore(NL_F32, kept, i, VLEN, d);
@@ -12,7 +12,7 @@ NL_INLINE void keep(sums *s, nl_view row, float *kept, size_t i, vf m) {
     s->vd = vfma(d, d, s->vd);
 }
 
-/* start_sums() that also stores d. */
+/* Like start_sums(), but also stores d. */
 NL_INLINE four_sums keep_odd(nl_view row, float *kept, vf m) {
     const size_t odd = row.c % VLEN, k = row.c < VLEN ? odd : VLEN;
     four_sums t = no_four_sums();
@@ -24,7 +24,7 @@ NL_INLINE four_sums keep_odd(nl_view row, float *kept, vf m) {
     return t;
 }
 
-/* Sums and stores the elements from i on, in the order of sum_piece(). */
+/* Sums and stores element i and all later elements, in the order of sum_piece(). */
 NL_INLINE totals keep_rest(four_sums t, nl_view row, float *kept, size_t i, vf m) {
     for (; i + STEP <= row.c; i += STEP) {
         keep(&t.a, row, kept, i, m);
@@ -48,12 +48,13 @@ NL_INLINE vf kept_y(nl_view row, const float *kept, size_t i, size_t k, stats s,
     return y_of(row, i, k, vload(NL_F32, kept, i, k), s, q);
 }
 
-/* With a residual (RMSNorm only, whose m is 0) kept floats are the sum: stores k of them. */
+/* With a residual (only in RMSNorm, which has m = 0), the kept floats are x + residual: stores k of
+ * them. */
 NL_INLINE void put_sum(nl_view row, const float *kept, size_t i, size_t k) {
     if (row.residual_out) vstore(row.t, row.residual_out, i, k, vload(NL_F32, kept, i, k));
 }
 
-/* Writes the vector at i, or the row's last vector if that begins earlier. */
+/* Writes the vector at i, or the row's last vector if the last vector begins before i. */
 NL_INLINE void put_one(nl_view row, const float *kept, size_t i, stats s, row_recipe q) {
     const size_t k = row.c < VLEN ? row.c : VLEN, at = i < row.c - k ? i : row.c - k;
     put_sum(row, kept, at, k);
@@ -70,9 +71,9 @@ NL_INLINE void put_pair(nl_view row, const float *kept, size_t i, stats s, row_r
         vstore2(row.t, row.y, i, a, b);
 }
 
-/* Writes the elements before the first pair and returns where that begins: if streamed, at the
- * first whole line of y; else where the sums' vectors begin, so that the loads of kept floats are
- * aligned. */
+/* Writes the elements before the first pair and returns the pair's index. With streaming, the pair
+ * begins at the first whole line of y; otherwise at the first vector of the sums, so that loads of
+ * kept floats are aligned. */
 NL_INLINE size_t put_head(nl_view row, const float *kept, stats s, row_recipe q) {
     const size_t size = nl_dtype_size(row.t), off = (uintptr_t)row.y % 64;
     size_t begin = row.c % VLEN;
@@ -87,7 +88,7 @@ NL_INLINE void put_rest(nl_view row, const float *kept, size_t i, stats s, row_r
     for (; i < row.c; i += VLEN) put_one(row, kept, i, s, q);
 }
 
-/* A view of the row's elements from i on. */
+/* A view of the part of a row that starts at element i. */
 NL_INLINE nl_view part_from(nl_view row, size_t i) {
     const size_t bytes = i * nl_dtype_size(row.t);
     row.x = (const char *)row.x + bytes, row.y = (char *)row.y + bytes, row.c -= i;
@@ -98,9 +99,9 @@ NL_INLINE nl_view part_from(nl_view row, size_t i) {
     return row;
 }
 
-/* Prefetches x ahead, and the lines of y that this row is written to two rows later. Stores
- * complete in order: while a store to y waits for its line from memory, the stores of kept floats
- * wait behind it, and fewer lines are fetched at once. */
+/* Prefetches x ahead, and the lines of y that receive this row two rows later. Stores complete in
+ * order: while a store to y waits for its line from memory, later stores of kept floats wait too,
+ * and fewer lines are fetched at the same time. */
 NL_INLINE void prefetch_both(nl_view row, size_t i, row_recipe q) {
     const size_t size = nl_dtype_size(row.t), end = (i + STEP) * size;
     for (size_t byte = i * size; q.prefetch_bytes && byte < end; byte += LINE) {
@@ -109,7 +110,7 @@ NL_INLINE void prefetch_both(nl_view row, size_t i, row_recipe q) {
     }
 }
 
-/* Writes a row from its kept floats, and sums and keeps another in the same loop. */
+/* Writes a row from its kept floats, and in the same loop sums and keeps another row. */
 NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view next, float *to,
                               float guess, row_recipe q) {
     const vf m = vset(guess);
@@ -130,7 +131,7 @@ NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view n
     return keep_rest(t, next, to, odd + end, m);
 }
 
-/* Row r is kept again, around another mean: rare. */
+/* Rarely, row r is kept again, around another mean. */
 NL_COLD void keep_again(const nl_view *v, size_t r, float *kept, float m) {
     keep_row(nl_row(*v, r), kept, m);
 }
@@ -142,18 +143,20 @@ NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept
     return s;
 }
 
-/* Padded by a cache line, to align the row's vectors, and by a third of a page: a load waits for an
- * earlier store whose address has the same low 12 bits, and adjacent rows would differ by a line
- * only. */
+/* The padding is a cache line, to align the row's vectors, and a third of a page: a load waits for
+ * an earlier store whose address has the same low 12 bits, and without padding the addresses in
+ * adjacent rows would differ by only a line. */
 typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
 
 /* While row r is kept, row r - 2 is written, and row r - 1's statistics and row r + 1's guess are
- * computed: both are chains of dependent operations that last as long as some twenty vectors. */
+ * computed. Statistics and guess are chains of dependent operations that take as long as about
+ * twenty vectors. */
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     assume(q.statistics == CERTIFIED);
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
-    /* gamma, beta and tensors often begin at a page; these copies begin an eighth later. */
+    /* gamma, beta and tensors often begin at a page; these copies begin an eighth of a page
+     * later. */
     struct {
         float before[128];
         kept_row space[3], gamma, beta;
@@ -227,7 +230,7 @@ static void cast_bf16(const rows_call *call) {
     common_rows(call, NL_BF16, false, false, true);
 }
 
-/* RMSNorm with a residual, whose rows may have any distances. */
+/* RMSNorm with a residual; rows may have any strides. */
 NL_INLINE void residual_rows(const rows_call *call, nl_dtype t, bool cast) {
     row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);

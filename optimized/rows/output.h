@@ -8,7 +8,7 @@ NL_INLINE void assume(bool fact) {
     if (!fact) __builtin_unreachable();
 }
 
-/* y of the row's k elements from i on, given their x. */
+/* y of the row's k elements that start at i, given their x. */
 NL_INLINE vf y_of(nl_view v, size_t i, size_t k, vf x, stats s, row_recipe q) {
     vf y = x * vset(s.rstd);
     if (q.centred && q.statistics == TWO_PASS) y = (x - vset(s.m)) * vset(s.rstd);
@@ -36,12 +36,12 @@ NL_INLINE void put(nl_view v, size_t i, stats s, row_recipe q, bool stream) {
     put_x(v, i, VLEN, load_x(v, i, VLEN), s, q, stream);
 }
 
-/* Whole vectors begin at y's first vector boundary, so that no store straddles two lines. The
- * elements before that boundary and after the last whole vector are covered by vectors of their
- * own, the edges, which overlap the others. In place, output would then be read as input, so the
- * edges' x is loaded first and their y stored last. */
+/* Whole vectors begin at y's first vector boundary, so that no store straddles two lines. Two extra
+ * vectors, the edges, cover the elements before that boundary and after the last whole vector, and
+ * overlap whole vectors. In place, output would then be read as input, so the edges' x is loaded
+ * first and their y stored last. */
 typedef struct edges {
-    size_t begin, end; /* of the whole vectors */
+    size_t begin, end; /* range of the whole vectors */
     vf head, tail;
 } edges;
 
@@ -93,8 +93,8 @@ NL_INLINE void prefetch_step(nl_view row, size_t i, row_recipe q) {
         vprefetch((const char *)row.x + i * size + line + q.prefetch_bytes);
 }
 
-/* Writes this row and, in the same loop, sums the next one around its guess, in the order of
- * sum_piece(), so that a row's bits do not depend on its place in the batch. */
+/* Writes this row and, in the same loop, sums the next row around its guess. The sums have the
+ * order of sum_piece(), so that a row's bits do not depend on its position in the batch. */
 NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess, row_recipe q) {
     const vf m = vset(guess);
     const edges e = load_edges(row);
@@ -119,7 +119,7 @@ NL_INLINE totals put_row_and_sum(nl_view row, stats s, nl_view next, float guess
     }
     for (; i < e.end; i += VLEN) put(row, i, s, q, false);
     put_edges(row, e, s, q);
-    if (j + STEP <= row.c) { /* aligning y made the loop one step shorter */
+    if (j + STEP <= row.c) { /* aligning y has shortened the loop by one step */
         if (j > first && (j - first) % SUM_BLOCK == 0) end_block(&before, &t, j - first);
         accumulate_step(&t, next, j, m);
         j += STEP;

@@ -1,4 +1,4 @@
-/* LayerNorm, RMSNorm and Qwen2RMSNorm in vector words, one row after the other. A rung passes its
+/* LayerNorm, RMSNorm and Qwen2RMSNorm in vector words, one row after another. A rung passes its
  * recipe to a function below. The loops are compiled once for each instruction set, layer and
  * storage type (instances.h), and all rungs share them. SPDX-License-Identifier: MIT */
 #pragma once
@@ -10,17 +10,17 @@ enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_R
 
 /* How a rung computes a row. */
 typedef struct row_recipe {
-    bool centred; /* LayerNorm; set by the loops from the view */
+    bool centred; /* subtracts the mean (LayerNorm); set by the loops from the view */
     enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } statistics;
     bool one_sum;          /* one vector for each sum, not four */
-    bool pipelined;        /* sums the next row in the loop that writes this one */
+    bool pipelined;        /* sums the next row in the loop that writes this row */
     bool streaming;        /* stores y past the caches and prefetches the next row */
     size_t prefetch_bytes; /* distance at which x is prefetched; 0: none */
 } row_recipe;
 
 /* Long rows are summed in pieces of PIECE elements, each in blocks (sums.h), and the pieces' sums
- * are added in double: rounding stays that of a short row, and threads that share a row give the
- * same bits. */
+ * are added in double. So the rounding error is as small as for a short row, and threads that share
+ * a row give the same bits. */
 enum { PIECE = NL_ROW_PIECE, STEP = 4 * VLEN };
 
 static const nl_threshold row_thresholds[]
@@ -41,8 +41,9 @@ static const nl_threshold kept_thresholds[]
 #define rows_kept_forward NL_OF_ISA(rows_kept_forward)
 NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
-/* For rows of at most SHORT vectors, without a residual or a cast (together.c): VLEN rows at a
- * time, but up to FEW rows one by one. gamma and beta of up to HELD vectors stay in registers. */
+/* For rows of at most SHORT vectors, without a residual or a cast (together.c): processes VLEN rows
+ * at a time, or up to FEW rows one by one. gamma and beta of up to HELD vectors stay in
+ * registers. */
 enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
 #define rows_short_forward NL_OF_ISA(rows_short_forward)
@@ -73,17 +74,18 @@ static __attribute__((noinline, unused)) void run_each_outer(rows_instance *inst
     }
 }
 
-/* True if xhat is rounded before it is multiplied by the gain: rounding to float changes nothing. */
+/* Is xhat rounded before it is multiplied by the gain? In f32 rounding changes nothing, so
+ * false. */
 NL_INLINE bool casts(const nl_problem *p) {
     return p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
 }
 
-/* Bytes of a row of x up to which missing parameters are filled in, so that they and the row fit a
- * first-level cache, and elements of such a row. */
+/* Limits of a row for which missing parameters are filled in, in bytes and elements. The row and
+ * the parameters fit a first-level cache. */
 enum { FILLED_BYTES = 8192, FILLED = FILLED_BYTES / 2 };
 
-/* True if nothing but gamma or (LayerNorm) beta is missing for the common case, and there are at
- * least as many rows as vectors to fill in. */
+/* Does the common case lack nothing but gamma or (LayerNorm) beta, and are there at least as many
+ * rows as vectors to fill in? */
 NL_INLINE bool lacks_parameters(const nl_problem *p, const nl_forward_args *a) {
     const bool centred = nl_layers[p->op].centred;
     const size_t missing = !a->gamma + (centred && !a->beta);
@@ -96,8 +98,8 @@ NL_INLINE const float *filled(float *vector, size_t c, float value) {
     return vector;
 }
 
-/* Calls `forward` with a gain of 1 and (LayerNorm) a beta of -0 in place of missing ones: y has the
- * same bits, and the loops of the common case test nothing for each vector. */
+/* Calls `forward` with a gain of 1 for a missing gamma and (LayerNorm) -0 for a missing beta. y has
+ * the same bits, and the common case's loops need no tests for each vector. */
 typedef void rows_function(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
 static NL_OUTLINED __attribute__((unused)) void with_parameters(rows_function *forward,
@@ -111,8 +113,8 @@ static NL_OUTLINED __attribute__((unused)) void with_parameters(rows_function *f
     forward(p, &full, q);
 }
 
-/* Calls an instance for the common case, which takes equally spaced rows. Rows with an inner
- * dimension need a call for each outer index. */
+/* Calls an instance for the common case. The instance takes equally spaced rows, so rows with an
+ * inner dimension need a call for each outer index. */
 NL_INLINE void run_common(rows_instance *instance, const rows_call *call) {
     const nl_plan *plan = call->a->plan;
     if (__builtin_expect(plan && plan->rows, false))

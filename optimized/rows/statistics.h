@@ -26,15 +26,15 @@ NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
     return row.rounds_sum ? vround(row.t, x) : x;
 }
 
-/* Adds the first k of the VLEN elements from i on; all VLEN are readable. */
+/* Adds the first k of the VLEN elements that start at i; all VLEN elements are readable. */
 NL_INLINE void accumulate(sums *s, nl_view row, size_t i, size_t k, vf m) {
     vf d = vkeep(load_x(row, i, VLEN) - m, k);
     s->v += d;
     s->vd = vfma(d, d, s->vd);
 }
 
-/* Starts the sums over [begin, end) with the elements that do not fill a vector, and returns where
- * whole vectors begin. Masks a load only if the range is shorter than a vector. */
+/* Starts the sums over [begin, end) with the elements that do not fill a vector, and returns the
+ * start of the whole vectors. Masks a load only if the range is shorter than a vector. */
 NL_INLINE size_t start_sums(four_sums *s, nl_view row, size_t begin, size_t end, vf m) {
     const size_t odd = (end - begin) % VLEN;
     *s = no_four_sums();
@@ -97,15 +97,15 @@ NL_INLINE float guess_mean(nl_view row, double per_c, row_recipe q) {
     return vsum(sum) * (row.c < 16 ? (float)per_c : 1.0f / 16);
 }
 
-/* The statistics from sums around m. Up to rounding, the mean is m + c and var is E[d^2] - c^2, for
- * any m. per_c is 1 / row.c in double: as good as dividing. */
+/* The statistics from sums around m. For any m, the mean is m + c and var is E[d^2] - c^2, up to
+ * rounding. per_c is 1 / row.c in double, which is as good as dividing. */
 NL_INLINE stats from_sums(nl_view row, double per_c, float m, totals s) {
     double c = s.d * per_c, var = (s.squares - c * s.d) * per_c;
     float rstd = 1 / sqrtf((float)var + row.eps);
     return (stats){m, (float)c, rstd, (float)c * rstd, false};
 }
 
-/* True if the sums overflowed, or underflowed with an eps too small to make that harmless. */
+/* Did the sums overflow, or underflow with an eps that is too small to make underflow harmless? */
 NL_INLINE bool out_of_range(nl_view row, totals s) {
     bool too_small = s.squares < 0x1p-96 && row.eps < 0x1p-96f;
     return !(s.squares <= (double)FLT_MAX) || too_small;
@@ -127,8 +127,9 @@ NL_INLINE bool is_certain(double per_c, totals s) {
     return 2 * s.d * s.d * per_c <= s.squares;
 }
 
-/* The statistics of row r of v from the sums around m; reads the row again if these are not
- * certain. Rare paths take v's address, not that of a row's view, which stays in registers. */
+/* The statistics of row r of v from the sums around m; reads the row again if the sums are not
+ * certain. Rare paths take v's address instead of the address of the row's view, which stays in
+ * registers. */
 NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, totals s,
                            row_recipe q) {
     if (!q.centred) return root_mean_square(*v, per_c, s, q);

@@ -3,9 +3,9 @@
 #include "output.h"
 #include "vec/lines.h"
 
-/* What the ends of rows need: the line that two rows share, and the last elements of gamma and
- * beta, padded by a vector. Without the padding, a masked load that reaches into an unmapped page
- * would be correct, but take as long as hundreds of others. */
+/* Data for the ends of rows: the line that two rows share, and the last elements of gamma and beta,
+ * padded by a vector. Without the padding, a masked load may reach into an unmapped page; the load
+ * is correct, but takes as long as hundreds of loads. */
 enum { LAST = LINE / 2 };
 
 typedef struct row_ends {
@@ -23,7 +23,7 @@ NL_INLINE row_ends row_ends_of(nl_view v) {
     return ends;
 }
 
-/* Stores y of elements [i, end) from `to` on. */
+/* Stores y of elements [i, end), starting at `to`. */
 NL_INLINE void put_part(nl_view row, size_t i, size_t end, void *to, stats s, row_recipe q) {
     row.y = (char *)to - i * nl_dtype_size(row.t);
     for (; i < end; i += VLEN) {
@@ -70,9 +70,10 @@ NL_INLINE void put_lines(nl_view row, nl_view next, size_t i, size_t end, stats 
     for (; i < end; i += VLEN) put(row, i, s, q, true);
 }
 
-/* Two wide rows, with gamma and beta, take 5/4 of the first-level cache or more. Their loads miss
- * it, and prefetching from memory would delay them. So a few rows are read, then written by blocks
- * of columns without prefetching: gamma and beta are still cached from the row before. */
+/* Rows are wide if two rows, gamma and beta take 5/4 of the first-level cache or more. Their loads
+ * miss this cache, and prefetching from memory would delay the loads. So a few rows are read, then
+ * written by blocks of columns without prefetching: gamma and beta are still cached from the
+ * previous row. */
 enum { TOGETHER = 4, COLUMNS = 512, WIDEST = TOGETHER * PIECE };
 
 static size_t rows_together(const nl_view *v) {

@@ -1,5 +1,5 @@
-/* Two sums along a row, of v and of v * d, in blocks, so that no value passes through many
- * additions to a much larger sum. SPDX-License-Identifier: MIT */
+/* Two sums along a row, of v and of v * d. They are computed in blocks, so that a value goes
+ * through few additions to much larger sums. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "vec.h"
@@ -14,7 +14,7 @@ typedef struct four_sums {
     sums a, b, c, d;
 } four_sums;
 
-/* The sums of earlier blocks: of the current group of eight, and of the groups before. */
+/* The sums of earlier blocks: of the current group of eight blocks, and of earlier groups. */
 typedef struct earlier {
     sums group, groups;
 } earlier;
@@ -39,7 +39,7 @@ NL_INLINE sums all_four(four_sums s) {
     return both(both(s.a, s.c), both(s.b, s.d));
 }
 
-/* Adds a block that ends after `done` elements to the blocks before. */
+/* Adds a block that ends after `done` elements to the earlier blocks. */
 NL_INLINE void join(earlier *before, sums block, size_t done) {
     before->group = both(before->group, block);
     if (done % (8 * SUM_BLOCK) != 0) return;
@@ -47,7 +47,7 @@ NL_INLINE void join(earlier *before, sums block, size_t done) {
     before->group = no_sums();
 }
 
-/* Ends a block: adds it to the blocks before, and sets its sums to zero for the next. */
+/* Ends a block: adds it to the earlier blocks, and sets its sums to zero for the next block. */
 NL_INLINE void end_block(earlier *before, four_sums *block, size_t done) {
     join(before, all_four(*block), done);
     *block = no_four_sums();

@@ -3,23 +3,23 @@
 
 enum { TOGETHER = VLEN };
 
-/* Vectors of a row, and the lanes of the last one. */
+/* The number of vectors of a row, and of lanes in the last vector. */
 typedef struct row_shape {
     size_t vectors, last;
     bool streams;
 } row_shape;
 
-/* Rows that are computed together. If fewer rows exist, the last one fills the other places. */
+/* Rows that are computed together. If fewer rows exist, the last row fills the free places. */
 typedef struct some_rows {
     const void *x[TOGETHER];
     float mean[TOGETHER], shift[TOGETHER], rstd[TOGETHER]; /* xhat = (x - mean) * rstd - shift */
     float saved[TOGETHER];                                 /* the corrected mean, for backward */
     float squares[TOGETHER];
-    bool some_outside; /* a sum of squares leaves float's range */
+    bool some_outside; /* a sum of squares left float's range */
 } some_rows;
 
-/* The sums over a row, still lane by lane: of d = x - mean and of d^2. Even and odd vectors are
- * summed separately. */
+/* The sums of d = x - mean and of d^2 over a row, not yet added across lanes. Even and odd vectors
+ * are summed separately. */
 typedef struct lane_sums {
     vf d, squares;
 } lane_sums;
@@ -196,8 +196,8 @@ NL_INLINE void put_group(const some_rows *s, const nl_view *whole, nl_view v, si
     }
 }
 
-/* All rows, in groups of `rows` (a constant). LayerNorm reads a group, writes the one before, and
- * reads the group again, so that the processor need not wait for means and roots. */
+/* All rows, in groups of `rows` (a constant). LayerNorm reads a group, writes the previous group,
+ * and reads the first group again, so that the processor does not wait for means and roots. */
 NL_INLINE void in_groups(const nl_view *whole, nl_view v, size_t rows, row_shape shape,
                          const held_parameters *held, bool centred) {
     const bool alternates = centred && rows > 1;
@@ -247,7 +247,8 @@ NL_INLINE void rows_of_type(const nl_view *whole, nl_dtype t, bool streams) {
     if (streams) vfence();
 }
 
-/* Separate functions: compilers take more than twice the time for one of twice the size. */
+/* These are separate functions, because compilers take more than twice the time for a function of
+ * twice the size. */
 static NL_OUTLINED void rows_f32(const nl_view *v, bool streams) {
     rows_of_type(v, NL_F32, streams);
 }

@@ -1,4 +1,4 @@
-/* The loop of recipes that read each row twice before they write it.
+/* The loop of recipes that read each row twice before they write the row.
  * SPDX-License-Identifier: MIT */
 #include "output.h"
 

@@ -21,8 +21,8 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
     return _mm256_fmadd_ps(a, b, c);
 }
 
-/* The first k < 8 halves. Two loads overlap: pieces that memcpy() stores would stall the load that
- * joins them. Outlined, as inlined everywhere it would be most of the code. */
+/* The first k < 8 halves. Uses two overlapping loads: if memcpy() stored pieces, the load that
+ * joins them would stall. Outlined, because inlined copies would be most of the code. */
 static __attribute__((noinline, unused)) __m128i vload_some(const uint16_t *h, size_t k) {
     uint64_t low = k ? h[0] : 0, end = 0;
     if (k >= 4) {
@@ -110,7 +110,7 @@ NL_INLINE float vsum(vf v) {
 
 #include "pairs.h"
 
-/* Each level adds halves to halves, as vsum() does, for two vectors at once. */
+/* Each level adds halves to halves, as in vsum(), for two vectors together. */
 NL_INLINE vf vsums(const vf v[VLEN]) {
     vf s[VLEN / 2];
 #pragma GCC unroll 4

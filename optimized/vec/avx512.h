@@ -1,5 +1,5 @@
 /* AVX-512 (F, BW, DQ, VL): 16 lanes, and a mask register in every load and store, so that the end
- * of a row costs what its middle does. SPDX-License-Identifier: MIT */
+ * of a row costs as much as its middle. SPDX-License-Identifier: MIT */
 #if !defined(__AVX512F__) || !defined(__AVX512BW__) || !defined(__AVX512DQ__) || \
     !defined(__AVX512VL__)
 #error "vec/avx512.h needs -mavx512f -mavx512bw -mavx512dq -mavx512vl"
@@ -46,8 +46,9 @@ NL_INLINE __m512i vbf16(vf v) {
     return _mm512_mask_or_epi32(r, nan, u, _mm512_set1_epi32(0x400000));
 }
 
-/* May AVX512_BF16 convert these? Its instruction flushes subnormals to zero: vbf16() converts them,
- * or all if it is absent. Used in asm, since the intrinsic needs the ISA at compile time. */
+/* Can AVX512_BF16 convert these values? Its instruction flushes subnormals to zero, so vbf16()
+ * converts subnormals, or all values without AVX512_BF16. Used in asm, since the intrinsic needs
+ * the ISA at compile time. */
 NL_INLINE bool vconverts(vf a, vf b) {
     const __mmask16 in_a = _mm512_fpclass_ps_mask(a, 0x20), in_b = _mm512_fpclass_ps_mask(b, 0x20);
     return __builtin_expect(_kortestz_mask16_u8(in_a, in_b) && __builtin_cpu_supports("avx512bf16"),
@@ -99,7 +100,7 @@ NL_INLINE __m512i vhalves2(nl_dtype t, vf a, vf b) {
     return _mm512_inserti64x4(_mm512_castsi256_si512(vhalves(t, a)), vhalves(t, b), 1);
 }
 
-/* In f16, joining the halves would cost more than the second store. */
+/* In f16 the halves are stored separately: joining them would cost more than the second store. */
 NL_INLINE void vstore2(nl_dtype t, void *p, size_t i, vf a, vf b) {
     if (t == NL_BF16)
         _mm512_storeu_si512((uint16_t *)p + i, vhalves2(t, a, b));
@@ -131,7 +132,7 @@ NL_INLINE float vsum(vf v) {
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
 }
 
-/* Each level adds halves to halves, as vsum() does, for two vectors at once. */
+/* Each level adds halves to halves, as in vsum(), for two vectors together. */
 NL_INLINE vf vsums(const vf v[VLEN]) {
     vf s[VLEN / 2];
 #pragma GCC unroll 8

@@ -1,5 +1,5 @@
-/* bfloat16 in the compiler's own vectors, for the instruction sets that have no conversion of their
- * own (or one that flushes subnormals). SPDX-License-Identifier: MIT */
+/* bfloat16 in the compiler's vector types, for instruction sets without a conversion (or with a
+ * conversion that flushes subnormals). SPDX-License-Identifier: MIT */
 typedef uint32_t vu __attribute__((vector_size(sizeof(vf))));
 
 /* The bits of v, rounded to the upper 16 of each lane; the lower 16 bits mean nothing. A NaN, which

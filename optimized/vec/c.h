@@ -1,5 +1,5 @@
 /* Plain C as an instruction set: one lane. SPDX-License-Identifier: MIT */
-enum { VLEN = 1, REGISTERS = 32 }; /* lanes of a vector; registers, as many as any ISA has */
+enum { VLEN = 1, REGISTERS = 32 }; /* lanes of a vector; registers, the maximum of all ISAs */
 typedef float vf;
 
 NL_INLINE vf vset(float f) {

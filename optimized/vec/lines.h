@@ -1,4 +1,4 @@
-/* For an output that is stored past the caches: the whole cache lines of a row, and the lines that
+/* Helpers for an output that is stored past the caches: a row's whole cache lines, and lines that
  * two rows share. SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -6,7 +6,7 @@
 
 enum { LINE = 64 /* bytes of a cache line */ };
 
-/* The elements [begin, end) that lie in whole lines, of `count` elements from y on. */
+/* The elements [begin, end) that lie in whole lines, among `count` elements that start at y. */
 typedef struct whole_lines {
     size_t begin, end;
 } whole_lines;
@@ -22,7 +22,7 @@ NL_INLINE whole_lines whole_lines_of(const void *y, size_t size, size_t count) {
 typedef struct shared_line {
     _Alignas(LINE) char bytes[LINE];
     size_t held; /* bytes collected so far; 0: none */
-    char *y;     /* where the line belongs */
+    char *y;     /* address of the line */
 } shared_line;
 
 /* Stores the first bytes of a line that never becomes whole. */
@@ -31,7 +31,8 @@ NL_INLINE void put_waiting(shared_line *line) {
     line->held = 0;
 }
 
-/* Where to store the bytes before a row's whole lines: after the collected bytes if y is there. */
+/* The address for the bytes before a row's whole lines: after the collected bytes if they end at
+ * y. */
 NL_INLINE void *head_at(shared_line *line, void *y, size_t bytes) {
     if (line->held && line->y + line->held != (char *)y) put_waiting(line);
     if (line->held == 0) return y;
@@ -39,16 +40,17 @@ NL_INLINE void *head_at(shared_line *line, void *y, size_t bytes) {
     return line->bytes + line->held - bytes;
 }
 
-/* Where to store the bytes after a row's whole lines. */
+/* The address for the bytes after a row's whole lines. */
 NL_INLINE void *tail_at(shared_line *line, void *y, size_t bytes) {
     line->y = y, line->held = bytes;
     return line->bytes;
 }
 
-/* Streams a whole line. Call at a row's end: its load waits for the stores of the row's head. */
+/* Streams a whole line. Call this at a row's end, because its load waits for the stores of the
+ * row's head. */
 NL_INLINE void put_if_whole(shared_line *line) {
     if (line->held != LINE) return;
-    float whole[LINE / sizeof(float)]; /* only bits are moved; they may be halves */
+    float whole[LINE / sizeof(float)]; /* moves bits only; the elements may be 16-bit */
     memcpy(whole, line->bytes, LINE);
     for (size_t i = 0; i < LINE / sizeof(float); i += VLEN)
         vstream(NL_F32, line->y, i, vload(NL_F32, whole, i, VLEN));

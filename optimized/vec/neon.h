@@ -1,5 +1,5 @@
-/* NEON, which every aarch64 has: 4 lanes, fused multiply-add, conversion of f16. Compilers offer no
- * streaming store for it: vstream is an ordinary store.
+/* NEON, which every aarch64 has: 4 lanes, fused multiply-add, conversion of f16. Compilers have no
+ * streaming store for NEON: vstream is an ordinary store.
  * SPDX-License-Identifier: MIT */
 #if !defined(__ARM_NEON) || !defined(__aarch64__)
 #error "vec/neon.h needs an aarch64 compiler"

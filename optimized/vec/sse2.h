@@ -1,5 +1,5 @@
-/* SSE2, which every x86-64 has: 4 lanes, no fused multiply-add, and f16 converted one by one in
- * integer arithmetic: right and slow. SPDX-License-Identifier: MIT */
+/* SSE2, which every x86-64 has: 4 lanes, no fused multiply-add, and f16 is converted one element at
+ * a time in integer arithmetic: right, but slow. SPDX-License-Identifier: MIT */
 #if !defined(__SSE2__)
 #error "vec/sse2.h needs -msse2"
 #endif
@@ -17,8 +17,8 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
     return a * b + c;
 }
 
-/* Loads f16 and partial vectors. Outlined, because it is slow in any case and inlined everywhere
- * would be most of the code. */
+/* Loads f16 and partial vectors. Outlined, because the function is slow in any case, and inlined
+ * copies would be most of the code. */
 static __attribute__((noinline, unused)) vf vload_some(nl_dtype t, const void *p, size_t i,
                                                        size_t k) {
     float lanes[VLEN] = {0};
@@ -44,7 +44,7 @@ NL_INLINE vf vload(nl_dtype t, const void *p, size_t i, size_t k) {
 }
 
 NL_INLINE __m128i vhalves(nl_dtype t, vf v) {
-    if (t == NL_BF16) { /* packed as signed: the arithmetic shift keeps them in range */
+    if (t == NL_BF16) { /* packs as signed; the arithmetic shift keeps values in range */
         __m128i u = _mm_srai_epi32((__m128i)vbf16(v), 16);
         return _mm_packs_epi32(u, u);
     }
@@ -65,7 +65,7 @@ NL_INLINE void vstore(nl_dtype t, void *p, size_t i, size_t k, vf v) {
     }
 }
 
-/* Stores 16-bit types ordinarily: SSE2 has no streaming store of 8 bytes. */
+/* Uses ordinary stores for 16-bit types, because SSE2 has no streaming store of 8 bytes. */
 NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {
     if (t == NL_F32)
         _mm_stream_ps((float *)p + i, v);
