@@ -23,7 +23,7 @@ bool case_is_exact(const nl_case *c) {
 }
 
 bool case_is_random(const nl_case *c) {
-    bool all = !*c->data || c->kind[NL_X].random; /* no data: the user's own arrays */
+    bool all = !*c->data || c->kind[NL_X].random; /* an empty name: the user's own arrays */
     for (nl_arg a = 0; a < NL_ARGS; a++) all = all && (!c->kind[a].value || c->kind[a].random);
     return all;
 }
@@ -65,7 +65,7 @@ static bool parse_count(const char *text, size_t least, size_t most, size_t *out
     return parse_size(&text, out) && *text == '\0' && *out >= least && *out <= most;
 }
 
-/* Stands for `in-place` without the name of an input, while a case is parsed. */
+/* While a case is parsed, this value stands for `in-place` without an input's name. */
 enum { WHOLE = NL_BIT(NL_ARGS) };
 
 static bool parse_arg(const char *name, nl_pass pass, unsigned *args) {
@@ -74,7 +74,7 @@ static bool parse_arg(const char *name, nl_pass pass, unsigned *args) {
     return false;
 }
 
-/* The argument of a name that ends at `end`, or NL_ARGS. */
+/* Returns the argument whose name ends at `end`, or NL_ARGS if there is none. */
 static nl_arg arg_before(const char *name, const char *end, nl_pass pass) {
     const size_t length = (size_t)(end - name);
     nl_arg a = 0;
@@ -84,7 +84,7 @@ static nl_arg arg_before(const char *name, const char *end, nl_pass pass) {
     return a;
 }
 
-/* "skew=4", of all outputs, or "skew-gamma=4". A buffer stays aligned to its elements. */
+/* Parses "skew=4" for all outputs, or "skew-gamma=4" for gamma. A buffer stays aligned to its elements. */
 static bool parse_skew(const char *text, nl_case *c) {
     const char *value = strchr(text, '=');
     size_t bytes;
@@ -100,7 +100,7 @@ static bool parse_skew(const char *text, nl_case *c) {
     return bytes % (nl_args[a].extent == NL_TENSOR ? nl_dtype_size(c->problem.dtype) : 4) == 0;
 }
 
-/* "gap=4", between the rows of all tensors, or "gap-x=4". */
+/* Parses "gap=4" for the rows of all tensors, or "gap-x=4" for the rows of x. */
 static bool parse_gap(const char *text, size_t gap[NL_ARGS], nl_pass pass) {
     const char *value = strchr(text, '=');
     size_t elements;
@@ -112,7 +112,7 @@ static bool parse_gap(const char *text, size_t gap[NL_ARGS], nl_pass pass) {
     return value == text || nl_args[named].extent == NL_TENSOR;
 }
 
-/* The strides of a tensor with gaps: an inner dimension of rows, and the dimensions outside it. */
+/* Strides of a tensor with gaps, for an inner dimension of rows and the dimensions outside it. */
 static nl_stride stride_of(const nl_case *c, nl_arg a) {
     const nl_problem *p = &c->problem;
     const size_t row = p->c + c->gap[a];
@@ -135,7 +135,7 @@ static void settle_strides(nl_case *c) {
     p->y_stride = stride_of(c, p->pass == NL_BACKWARD ? NL_DX : NL_Y);
 }
 
-/* The reason why strides do not fit the rest of the case, or NULL. */
+/* Returns why the strides contradict the rest of the case, or NULL. */
 static const char *wrong_strides(const nl_case *c) {
     const nl_problem *p = &c->problem;
     if (!has_gaps(c)) return NULL;
@@ -152,7 +152,7 @@ static const char *wrong_strides(const nl_case *c) {
     return NULL;
 }
 
-/* "gamma=scale:1e30", the values of an input; "residual=..." is also the option `residual`. */
+/* Parses the data of an input: "gamma=scale:1e30". "residual=..." also sets the option `residual`. */
 static bool parse_values(const char *text, nl_case *c) {
     const char *value = strchr(text, '=');
     const nl_pass pass = c->problem.pass;
@@ -202,7 +202,7 @@ static bool parse_option(const char *text, nl_case *c) {
     return parse_values(text, c);
 }
 
-/* Cuts the next component off *rest; "npy:" takes all up to its ".npy", slashes included. */
+/* Cuts the next component off *rest. A component "npy:FILE.npy" may contain slashes. */
 static char *component(char **rest) {
     char *start = *rest, *from = start;
     if (!start) return NULL;
@@ -218,7 +218,7 @@ static char *component(char **rest) {
     return start;
 }
 
-/* Are all arguments that an option names among `allowed`? False: error lists these. */
+/* Is each argument that an option names in `allowed`? False: error lists the allowed ones. */
 static bool check_args(const nl_case *c, const char *option, unsigned named, unsigned allowed,
                        char *error, size_t error_size) {
     const nl_problem *p = &c->problem;
@@ -235,7 +235,7 @@ static bool check_args(const nl_case *c, const char *option, unsigned named, uns
     return false;
 }
 
-/* After all options are parsed: may this call lack or overwrite the arguments that they name? */
+/* Checks the parsed options: may this call lack or overwrite the arguments that the options name? */
 static bool settle_args(nl_case *c, char *error, size_t error_size) {
     const struct nl_pass_row *pass = &nl_passes[c->problem.pass];
     const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR), named = c->absent;
@@ -254,7 +254,7 @@ static bool settle_args(nl_case *c, char *error, size_t error_size) {
     return check_args(c, "in-place=", c->in_place, inputs, error, error_size);
 }
 
-/* Why no layer computes such a problem: what nl_forward() and nl_backward() refuse; or NULL. */
+/* Returns why nl_forward() and nl_backward() refuse this problem, or NULL. */
 static const char *impossible(const nl_problem *p) {
     const nl_layer *l = &nl_layers[p->op];
     if (p->pass == NL_INFERENCE && !l->running)
@@ -268,7 +268,7 @@ static const char *impossible(const nl_problem *p) {
     return NULL;
 }
 
-/* What may stand in place of an option that cannot be read. */
+/* Returns the valid options, for the error about an unreadable option. */
 static const char *option_expected(const char *option) {
     static const char *const values[][2] = {
         {"threads=", "threads=N with N from 1 to 4096"},
@@ -289,8 +289,8 @@ static const char *option_expected(const char *option) {
            "skew-ARGUMENT=BYTES (a multiple of 4, or of a tensor's element)";
 }
 
-/* Does an earlier option have the same name? Each ends with '\0'; several inputs may be in
- * place. */
+/* Did an earlier option have this option's name? Each option ends with '\0'. `in-place` may occur
+ * for several inputs. */
 static bool repeats(const char *options, const char *option) {
     const char *value = strncmp(option, "in-place", 8) == 0 ? NULL : strchr(option, '=');
     const size_t name = value ? (size_t)(value - option) + 1 : strlen(option) + 1;

@@ -19,7 +19,7 @@ static bool add_one(case_list *list, const char *text, char *error, size_t error
         snprintf(error, error_size, "more than %d cases: narrow the braces", CASES_MAX);
         return false;
     }
-    if ((list->count & (list->count - 1)) == 0) { /* the list is full at every power of two */
+    if ((list->count & (list->count - 1)) == 0) { /* the list is full if count is a power of two */
         size_t room = list->count ? 2 * list->count : 1;
         nl_case *more = realloc(list->items, room * sizeof *more);
         if (!more) return snprintf(error, error_size, "out of memory"), false;
@@ -50,7 +50,7 @@ static bool expand_with(case_list *list, const char *head, size_t head_length, c
     return expand(list, whole, error, error_size);
 }
 
-/* "128..8192*2": first, last and step, if the alternative is a range. */
+/* Parses the first, last and step of a range: "128..8192*2". False: no range. */
 static bool parse_range(const char *text, size_t length, size_t *first, size_t *last, char *how,
                         size_t *step) {
     char copy[64];

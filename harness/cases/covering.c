@@ -1,13 +1,13 @@
-/* Row after row, greedily: each begins with the first three classes that have not met, and takes
- * for the other dimensions, in random order, the class that covers the most triples not yet
- * covered. SPDX-License-Identifier: MIT */
+/* Makes one row after another, greedily. A row begins with the first three classes that have not
+ * met. Each other dimension, in random order, gets the class that covers most new triples.
+ * SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "base/random.h"
 
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = COVERING_CLASSES, TRIALS = 4 }; /* of a row; with 64 there are 2 % fewer rows */
+enum { NONE = COVERING_CLASSES, TRIALS = 4 }; /* TRIALS per row: 64 would save 2 % of the rows */
 
 typedef struct maker {
     const covering_table *t;
@@ -30,7 +30,7 @@ static bool fits(const covering_table *t, const size_t *row, size_t class) {
     return product <= t->most;
 }
 
-/* How many triples not yet covered this class adds to the row. */
+/* Number of uncovered triples that this class adds to the row. */
 static size_t gain(const maker *m, const size_t *row, size_t class) {
     size_t count = 0;
     for (size_t d = 0; d < m->t->dimensions; d++)
@@ -44,7 +44,7 @@ static void set_left(maker *m, size_t a, size_t b, size_t c, bool left) {
     m->left[b][c][a] = m->left[c][a][b] = m->left[c][b][a] = left;
 }
 
-/* Returns the best class of the dimension, NONE: none fits; and its gain. */
+/* Returns the dimension's best class and its gain. NONE: no class fits. */
 static size_t choose(maker *m, const size_t *row, size_t d, size_t *most) {
     const size_t first = m->t->first[d], count = m->t->first[d + 1] - first, from = draw(m, count);
     size_t best = NONE;
@@ -57,7 +57,7 @@ static size_t choose(maker *m, const size_t *row, size_t d, size_t *most) {
     return best;
 }
 
-/* Fills what is NONE. False: not possible. */
+/* Gives every dimension that is NONE a class. False: not possible. */
 static bool fill(maker *m, size_t *row, size_t *gained) {
     size_t open[COVERING_DIMENSIONS], count = 0, most = 0;
     for (size_t d = 0; d < m->t->dimensions; d++)
@@ -70,7 +70,7 @@ static bool fill(maker *m, size_t *row, size_t *gained) {
     return true;
 }
 
-/* Fills the dimensions that are NONE, from d on, by trying all classes. False: not possible. */
+/* Gives every dimension from d on that is NONE a class, by backtracking. False: not possible. */
 static bool search(const covering_table *t, size_t *row, size_t d) {
     while (d < t->dimensions && row[d] != NONE) d++;
     if (d == t->dimensions) return true;
@@ -83,7 +83,7 @@ static bool search(const covering_table *t, size_t *row, size_t d) {
     return false;
 }
 
-/* The best of a few rows with these classes in these dimensions. False: there is none. */
+/* Makes the best of TRIALS rows that have these classes in these dimensions. False: there is no such row. */
 static bool make_row(maker *m, const size_t of[3], const size_t class[3], size_t *row) {
     size_t trial[COVERING_DIMENSIONS], gained, most = 0;
     bool found = false;
@@ -107,7 +107,7 @@ static void have_met(maker *m, const size_t *row) {
                 set_left(m, row[d], row[e], row[f], false);
 }
 
-/* Calls visit with any three classes of different dimensions. */
+/* Calls visit with every three classes of three dimensions. */
 static bool each_three(maker *m,
                        bool (*visit)(maker *m, const size_t of[3], const size_t class[3],
                                      void *context),

@@ -35,7 +35,7 @@ typedef struct job {
     nl_data *out;
 } job;
 
-/* Streams of inputs with a kind of data of their own; those below NL_ARGS are the arguments'. */
+/* Random streams of inputs with a kind of data of their own. Streams below NL_ARGS belong to arguments. */
 enum { OWN_STREAMS = 32 };
 
 static uint64_t stream_of(const nl_case *c, nl_arg a) {
@@ -47,7 +47,7 @@ static double own_value(const nl_case *c, nl_arg a, place at) {
     return c->kind[a].value(at, c->kind[a].k);
 }
 
-/* Elements begin to end - 1 of the tensors. */
+/* Fills elements begin to end - 1 of the tensors. */
 static void fill(void *context, size_t begin, size_t end) {
     const job *w = context;
     const nl_problem *p = &w->c->problem;
@@ -65,7 +65,7 @@ static void fill(void *context, size_t begin, size_t end) {
                           .m = nl_group_size(p),
                           .centred = nl_layers[p->op].centred,
                           .j = j};
-        if (++inside == p->s) inside = 0, j++; /* faster than to divide i */
+        if (++inside == p->s) inside = 0, j++; /* faster than dividing i */
         if (j == p->c) j = 0, n++;
         const data_kind *kind = w->c->kind;
         const double residual = !in[NL_RESIDUAL]          ? 0
@@ -79,7 +79,7 @@ static void fill(void *context, size_t begin, size_t end) {
             if (kind[NL_X].exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
             nl_store(p->dtype, in[NL_X], nl_place(of_x, i), (float)x);
         }
-        /* mean(dy) is not zero, so that a wrong term with mean(dy) shows */
+        /* mean(dy) is not 0: an error in the term with mean(dy) shows */
         const double dy = !in[NL_DY]          ? 0
                           : kind[NL_DY].value ? own_value(w->c, NL_DY, at)
                           : kind[NL_X].exact  ? 1 + floor(3 * random_uniform(NL_DY, i))
@@ -96,8 +96,8 @@ int data_threads(const nl_problem *p) {
     return p->n * p->c * p->s < 32768 ? 1 : nl_max_threads();
 }
 
-/* Rounds gamma to multiples of half a step of the tensors' type near 1, and beta to one bit more
- * than that type has: so many outputs lie halfway between two stored numbers. */
+/* Many outputs lie halfway between two stored numbers: gamma is rounded to half a step of the
+ * tensors' type near 1, and beta to one bit more than the type has. */
 static void make_ties(const nl_problem *p, double *gamma, double *beta) {
     const int bits = p->dtype == NL_BF16 ? 8 : 11;
     int exponent;
@@ -115,8 +115,8 @@ static nl_dtype type_of(const nl_problem *p, nl_arg a) {
 static void fill_features(const nl_case *c, void *const *f) {
     const nl_problem *p = &c->problem;
     const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
-    const size_t half = (p->c + 1) / 2; /* two groups, each with the special value */
-    for (size_t j = 0; j < p->c; j++) { /* never constant, so that a wrong index shows */
+    const size_t half = (p->c + 1) / 2; /* the special value occurs in both halves */
+    for (size_t j = 0; j < p->c; j++) { /* not constant: a wrong index shows */
         double usual[NL_ARGS] = {0};
         if (f[NL_GAMMA]) usual[NL_GAMMA] = gain - less + gain * 0.25 * random_normal(NL_GAMMA, j);
         if (f[NL_BETA]) usual[NL_BETA] = gain * 0.5 * random_normal(NL_BETA, j);
@@ -155,7 +155,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     const nl_problem *p = &c->problem;
     job w = {.c = c, .out = out};
     *out = (nl_data){0};
-    size_t most = SIZE_MAX / 1024; /* the reference allocates many bytes an element */
+    size_t most = SIZE_MAX / 1024; /* the reference allocates many bytes for each element */
     if ((p->s && p->c > most / p->s) || (p->c && p->s && p->n > most / (p->c * p->s))) {
         snprintf(error, error_size, "case %s: n * c * s overflows", c->text);
         return false;
@@ -198,7 +198,7 @@ void data_free(nl_data *d) {
     *d = (nl_data){0};
 }
 
-/* NAME.x.npy to NAME.<part>.npy; false: another name, or no such file. */
+/* Turns NAME.x.npy into NAME.<part>.npy. False: path has another form, or there is no such file. */
 static bool sibling(const char *path, const char *part, char *out, size_t out_size) {
     size_t length = strlen(path), end = strlen(".x.npy");
     if (length <= end || strcmp(path + length - end, ".x.npy") != 0) return false;

@@ -41,8 +41,8 @@ static const nl_pass passes[FAMILIES] = {NL_FORWARD,   NL_BACKWARD, NL_FORWARD, 
 
 enum { OPS_MOST = 4 };
 
-/* A source of random numbers, whose stream depends on the seed. With `turns`, it takes the
- * alternatives of a class in turn, for each layer separately, so that none is missed. */
+/* A random stream, which depends on the seed. With `turns`, the alternatives of a class are taken
+ * in turn, for each layer separately, so that none is missed. */
 typedef struct draws {
     uint64_t stream, next;
     size_t (*turns)[CLASSES_MAX][OPS_MOST], turn;
@@ -53,7 +53,7 @@ static size_t draw(draws *d, size_t count) {
     return (size_t)(random_uniform(d->stream, d->next++) * (double)count);
 }
 
-/* The end of an alternative in braces: a ',' or the '}'. */
+/* Returns the end of an alternative in braces: the next ',' or '}'. */
 static const char *alternative_end(const char *text) {
     for (int depth = 0; depth || (*text != ',' && *text != '}'); text++)
         depth += (*text == '{') - (*text == '}');
@@ -100,7 +100,7 @@ static size_t least(const struct dimension *m, size_t class) {
     return strtoull(m->classes[class] + (*m->classes[class] == '{'), NULL, 10);
 }
 
-/* A case while its classes are chosen. */
+/* A case under construction, while its classes are chosen. */
 typedef struct draft {
     char op[20], dtype[8], shape[64], data[80], options[CASE_TEXT];
     size_t elements, most; /* the limit of n * c * s, unless the smallest sizes of the classes
@@ -120,7 +120,7 @@ static bool spell(const draft *k, nl_pass pass, const char *more, char *text, si
                       k->shape, k->data, k->options, *more ? "/" : "", more);
 }
 
-/* Draws a size, at most as large as the sizes that follow leave room for. */
+/* Draws a size that leaves room for the sizes after it. */
 static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t value) {
     const bool batch = f == FAMILY_BATCH_FORWARD || f == FAMILY_BATCH_BACKWARD;
     const size_t from = least(&dimensions[i], classes[i]);
@@ -131,8 +131,8 @@ static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t
     if (value > most) value = most > from ? from + value % (most - from + 1) : from;
     size_t step = 1;
     sscanf(dimensions[i].classes[classes[i]], "{%*u..%*u+%zu", &step);
-    if (value > from) value -= (value - from) % step; /* a multiple of inner= stays one */
-    if (value > limit) value = limit ? limit : 1;     /* the drawn classes do not fit together */
+    if (value > from) value -= (value - from) % step; /* keeps a multiple of inner= */
+    if (value > limit) value = limit ? limit : 1;     /* the drawn classes contradict each other */
     if (batch && *dimensions[i].name == 's' && value == 1 && strncmp(k->shape, "1x", 2) == 0)
         value = 2; /* one value has no variance */
     k->elements *= value;
@@ -140,7 +140,7 @@ static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t
     write_text(k->shape + used, sizeof k->shape - used, "%s%zu", used ? "x" : "", value);
 }
 
-/* Adds a class to the case. False: the other classes exclude it. */
+/* Adds a class to the case. False: the other classes exclude this class. */
 static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws *d, char *error,
                       size_t error_size) {
     const struct dimension *m = &dimensions[i];
@@ -160,11 +160,11 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
     return write_text(k->options + used, sizeof k->options - used, "/%s", part);
 }
 
-/* Makes the case of a family with these classes, and with this shape unless it is NULL. Leaves out
- * classes that others exclude; with `whole`, reports the class as an error instead. */
+/* Makes a family's case with these classes. shape: NULL, or the shape. Leaves out a class that
+ * others exclude; with `whole`, such a class is an error. */
 static bool compose(family f, const size_t *classes, const char *shape, bool whole, draws *d,
                     case_list *list, char *error, size_t error_size) {
-    /* most are small, to keep a check short; some are large enough for threads to share */
+    /* most sizes are small, to keep a check short; some are large enough for several threads */
     draft k = {.op = "batchnorm", .elements = 1, .most = draw(d, 24) ? USUAL_MAX : ELEMENTS_MAX};
     char text[CASE_TEXT];
     if (shape) write_text(k.shape, sizeof k.shape, "%s", shape);
@@ -181,13 +181,13 @@ static size_t class_count(const struct dimension *m) {
     return count;
 }
 
-/* Do the values of this class hide errors of the others? */
+/* Do the values of this class hide errors of other classes? */
 static bool hides(const struct dimension *m, size_t class) {
     return strstr(m->classes[class], " !");
 }
 
-/* Adds a row of the array as cases: one in which defaults replace the classes that hide others, and
- * one with each hiding class alone. */
+/* Adds a row of the array as cases. In the first, defaults replace the classes that hide errors.
+ * Each further case has one hiding class. */
 static bool add_row(family f, const size_t *classes, draws *d, case_list *list, char *error,
                     size_t error_size) {
     size_t seen[DIMENSIONS];
@@ -205,14 +205,14 @@ static bool add_row(family f, const size_t *classes, draws *d, case_list *list, 
             alone = alone && !hidden;
         }
         d->next = first;
-        /* in-place options may need a class that became the default: such rows are left out */
+        /* skips a row if an in-place option needs a class that became the default */
         if (!compose(f, seen, NULL, alone, d, list, error, error_size)) return false;
     }
     return true;
 }
 
-/* Does this spelling match one of the globs, which '|' separates? If '!' is in front, does it match
- * none of them? */
+/* Does this spelling match one of the globs, separated by '|'? After a leading '!': does the
+ * spelling match none of the globs? */
 static bool matches(const char *globs, size_t length, const char *spelling) {
     const bool negated = *globs == '!';
     char copy[64], class[CASE_TEXT], *rest = copy;
@@ -234,7 +234,7 @@ static bool allows(const char *class, const struct dimension *other, const char 
     return true;
 }
 
-/* A family's table, and the dimensions of the family. */
+/* The table and the dimensions of a family. */
 typedef struct family_table {
     family f;
     size_t number[COVERING_DIMENSIONS];
@@ -340,7 +340,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     return compose(f, classes, shape, false, &d, list, error, error_size);
 }
 
-/* Adds the cases of one shape: each class of each dimension, with the other dimensions drawn. */
+/* Adds cases of one shape: one for each class of each dimension. The case's other classes are drawn. */
 static bool add_model(family f, const char *shape, draws *d, case_list *list, char *error,
                       size_t error_size) {
     for (size_t with = 0; with < DIMENSIONS; with++) {

@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The random streams of pick() and of quotients; smaller ones belong to the nl_arg of that number,
- * larger ones to inputs with data of their own, and to the gate (data.c). */
+/* Random streams of pick() and of quotients. Smaller numbers are the streams of arguments (nl_arg);
+ * larger ones are in data.c. */
 enum { PICK = 14, BELOW = 15 };
 _Static_assert(PICK >= (int)NL_GATE, "another nl_arg would get the stream of pick()");
 
@@ -27,7 +27,7 @@ static double scaled(place at, double k) {
     return k * random_normal(at.stream, at.i);
 }
 
-/* The spike is in element k, or in the last element of a shorter group. */
+/* The spike is element k; in a shorter group, the last element. */
 static double spike(place at, double k) {
     size_t e = k < (double)at.m ? (size_t)k : at.m - 1;
     return at.e == e ? 1000 : random_normal(at.stream, at.i);
@@ -48,10 +48,10 @@ static double outliers(place at, double k) {
     return random_normal(at.stream, at.i) * (random_uniform(PICK, at.j) < 1.0 / 64 ? 50 : 1);
 }
 
-/* mean + size * (+1 or -1), in pairs of opposite signs; the integers are so small that no partial
- * sum of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, since E[x^2]
- * would round otherwise. For the RMS norms every mean is 0 and no element is zero, since the root
- * would round. */
+/* Returns mean + size or mean - size, in pairs of opposite signs. The integers are so small that no
+ * partial sum of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, since
+ * E[x^2] would round otherwise. For the RMS norms every mean is 0 and no element is zero, since the
+ * root would round. */
 static double exact(place at, double k) {
     bool small = at.m > 65536;
     double mean = pick(at.g, small ? 3 : 17) - (small ? 1 : 8);
@@ -75,13 +75,14 @@ static double zeros(place at, double k) {
     return 0;
 }
 
-/* One special value in three of four groups: even ones, and odd ones. */
+/* Three of four groups have one special value: one value for even groups, another for odd groups. */
 static double special(place at, double value) {
     bool here = at.g % 4 != 1 && at.e == (size_t)pick(at.g, at.m);
     return here ? value : random_normal(at.stream, at.i);
 }
 
-/* The usual NaN, and two that become 0 and -0 if a store rounds them as numbers. */
+/* Takes turns between the usual NaN and two NaNs that a store would turn into 0 and -0 if it
+ * rounded them as numbers. */
 static double nan_somewhere(place at, double k) {
     static const uint64_t bits[] = {0x7ff8000000000000, 0xffffffffffffffff, 0x7fffffffffffffff};
     double nan;
@@ -105,7 +106,7 @@ static double tiny(place at, double k) {
     return 1e-39 * random_normal(at.stream, at.i);
 }
 
-/* 2^v: the series of exp over the fraction, because libm's exp2 differs between machines. */
+/* Computes 2^v with the series of exp for the fraction, because libm's exp2 differs between machines. */
 static double power_of_two(double v) {
     if (!(v > -1100)) return 0;
     if (v > 1100) return INFINITY;
@@ -131,7 +132,7 @@ static double head(place at, double k) {
     return random_normal(at.stream, at.i) + (at.e < 16 ? k : 0);
 }
 
-/* The groups begin alike, for three quarters. */
+/* The first three quarters of all groups are equal. */
 static double alike(place at, double k) {
     (void)k;
     return random_normal(at.stream, at.e < at.m / 4 * 3 ? at.e : at.i);
@@ -163,7 +164,7 @@ static double museum(place at, double k) {
 
 static const struct kind {
     const char *name;
-    bool number; /* takes ":K" */
+    bool number; /* the name ends in ":K" */
     double (*value)(place, double k);
 } kinds[] = {{"normal", false, normal},
              {"uniform", false, uniform},
@@ -231,7 +232,7 @@ bool kind_find(const char *name, data_kind *out) {
                         .ties = k->value == exact || k->value == zeros,
                         .random = k->value == normal || k->value == scaled || k->value == uniform};
         if (!k->number) return true;
-        const bool place = k->value == spike; /* K counts elements */
+        const bool place = k->value == spike; /* K is the index of an element */
         return end != name + length && *end == '\0' && isfinite(out->k) &&
                (!place || (out->k >= 0 && out->k == floor(out->k)));
     }

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* What a value may depend on. Element i of the array is element e of m in group g, and has feature
- * j; `stream` is the array's random stream. */
+/* The arguments of a value. Element i of the array is element e of m in group g, and has feature j;
+ * `stream` is the array's random stream. */
 typedef struct place {
     uint64_t stream;
     size_t i, g, e, m, j;

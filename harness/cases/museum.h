@@ -9,21 +9,22 @@ enum { EXHIBIT_CASES = 3 };
 
 typedef struct exhibit {
     const char *name;
-    const char *report;                      /* "pytorch/pytorch#51102"; NULL: no public report */
+    const char *report;                      /* "pytorch/pytorch#51102"; NULL: there is no public
+                                              * report */
     const char *data;                        /* describes x in a few words */
     const char *wrong;                       /* the wrong result in the report */
-    const char *cases[EXHIBIT_CASES];        /* spellings, "*" standing for museum:NAME */
-    double (*value)(size_t group, size_t e); /* x: element e of its row, or channel */
+    const char *cases[EXHIBIT_CASES];        /* spellings, in which "*" stands for museum:NAME */
+    double (*value)(size_t group, size_t e); /* element e of x in a row or channel */
 } exhibit;
 
 size_t museum_count(void);
 const exhibit *museum_at(size_t i);
 
-/* The exhibit of "museum:NAME"; NULL: no exhibit has that name. */
+/* Returns the exhibit of "museum:NAME", or NULL if no exhibit has that name. */
 const exhibit *museum_find(const char *data);
 
 /* "pt51102, pt40302, ..." */
 const char *museum_names(void);
 
-/* Spelling i of the exhibit's cases, with its braces. False: there are fewer. */
+/* Gets spelling i of the exhibit's cases, with its braces. False: there is no spelling i. */
 bool museum_spelling(const exhibit *e, size_t i, char *out, size_t size);

@@ -5,10 +5,10 @@
 
 #define TYPES "{f32,f16,bf16}"
 
-/* The spellings of the cases behind LAYER/PASS/; NULL: none. */
+/* The end of each case's spelling, after LAYER/PASS/; NULL: there is no case. */
 static const struct group {
     const char *subject, *cases[FAMILIES];
-    const char *residual[FAMILY_ROW_BACKWARD + 1]; /* more, for layers with a residual */
+    const char *residual[FAMILY_ROW_BACKWARD + 1]; /* more cases, for layers with a residual */
 } groups[] = {
     {"a small case", .cases = {"f32/3x7/normal", "f32/3x7/normal", "f32/5x3x2/normal",
                                "f32/5x3x2/normal", "f32/5x3x2/normal"}},

@@ -13,14 +13,14 @@
     "ramp:1000}"
 
 static const char *const suite[] = {
-    /* every width, with every tail */
+    /* every width, and so every tail length */
     ROWS "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
     ROWS "/{forward,backward}/f32/2x{68..130}/normal",
     "batchnorm/{forward,backward,inference}/" TYPES "/{0,3}x{1..67+6}x{1,2,49}/normal",
-    /* gradients that no operation rounds show wrong ties, and rows missing in dgamma or dbeta */
+    /* exact gradients show wrong ties, and rows that dgamma or dbeta lack */
     ROWS "/backward/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
     "batchnorm/backward/" TYPES "/{2x9,4x9,8x64,16x5x4,8222x3,2x3x5453,65538x2}/exact/eps=0",
-    /* sizes between all published thresholds, with every remainder by 8; sizes of models */
+    /* sizes between all published thresholds, with every remainder by 8; the sizes of models */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
     ROWS "/{forward,backward}/{f32,bf16}/2x" MODELS "/normal",
@@ -37,7 +37,7 @@ static const char *const suite[] = {
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x{4,72}/normal/{gain=0,gamma=scale:{1e-3,1e-5,1e-6,1e-7}}",
     ROWS "/backward/f32/2x65537/normal/dy={first:1e6,last:1e6}",
-    /* enough rows and features for a kernel to change its way with the batch */
+    /* enough rows and features for a kernel to branch on the batch size */
     ROWS "/{forward,backward}/" TYPES "/{64x64,65x384,150x257}/normal",
     /* fields that a pass must ignore */
     "batchnorm/{backward,inference}/" TYPES
@@ -45,15 +45,15 @@ static const char *const suite[] = {
     "{" ROWS "/backward/" TYPES "/3x{7,72}/normal{,/residual},batchnorm/backward/" TYPES
     "/33x40x3/normal}/cast-before-weight",
     ROWS "/{forward,backward}/f32/3x72/normal/{momentum=0,biased-running-var}",
-    /* y between the largest f16 and the smallest number that rounds to infinity: |xhat| is 1, and
-     * the gain rises to 65510 */
+    /* y above the largest f16 that still rounds to a finite number: |xhat| is 1, and the gain rises
+     * to 65510 */
     "{rmsnorm,qwen2_rmsnorm}/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510",
     "layernorm/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510/no-beta",
     "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gamma=ramp:65510/no-beta",
     GATED "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
     GATED "/{forward,backward}/" TYPES
           "/3x{128,255,512,1000,1025,2049,4097,5453,8193,14000}/normal",
-    /* gates near 0 and far from it, whose exp overflows, is subnormal or is 0 */
+    /* gates near 0, and large gates, whose exp overflows, is subnormal or is 0 */
     GATED "/{forward,backward}/" TYPES
           "/9x{7,72}/normal/gate={scale:{20,60,200,1e4,1e-6},offset:-90,sparse,zeros,nan,inf}",
     GATED
@@ -81,7 +81,7 @@ static const char *const suite[] = {
     GATED "/{forward,backward}/" TYPES "/5x{33,64}/normal/skew-{x,gate,gamma,rstd}={4,12}",
     GATED "/backward/" TYPES "/5x{33,64}/normal/skew-{dy,dx,dgate,dgamma}={4,12}",
     GATED "/backward/" TYPES "/{129,1025,4097}x2/normal",
-    /* rows that do not follow each other: gaps, heads of a packed tensor */
+    /* rows that are not contiguous: gaps, heads of a packed tensor */
     ROWS "/{forward,backward}/" TYPES "/12x{5,64,129,1030}/normal{,/residual}"
          "/{gap=3,inner=4/outer-gap=65,inner=3/gap=1/outer-gap=64}",
     "{" ROWS "/forward/" TYPES "/12x{5,129}/normal/residual{,/inner=4}"
@@ -99,7 +99,7 @@ static const char *const suite[] = {
     ROWS "/forward/bf16/48x72/normal/residual/inner=6/parameters=bf16{,/in-place}"
          "{,/cast-before-weight}",
     "rmsnorm/forward/bf16/9x1530/normal/no-rstd/threads=3",
-    /* parameters in 16 bits, and sums that are rounded first */
+    /* parameters in 16 bits; x + residual rounded to 16 bits */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/"
     "{f16/9x{5,72}/normal/parameters=f16,bf16/9x{5,72}/normal/parameters=bf16}{,/no-affine}",
     ROWS "/{forward,backward}/" TYPES "/9x72/normal/no-affine/residual",
@@ -107,13 +107,13 @@ static const char *const suite[] = {
     /* no variance */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x5/{zeros,constant,nan,inf}/eps=0",
-    /* a few values are most of a sum */
+    /* a few values dominate a sum */
     ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
     "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,
     ROWS "/{forward,backward}/f32/2x65537/{first:1e4,last:1e4}",
     ROWS "/forward/f32/2x131072/exact",
     "batchnorm/{forward,backward}/f32/65537x2/{first:1e4,last:1e4}",
-    /* more threads than an array of a careless kernel has elements */
+    /* more threads than a careless kernel's array has elements */
     ROWS "/{forward,backward}/f32/101x16/normal/threads={33,64}",
     "batchnorm/{forward,backward,inference}/f32/101x{16,5x3}/normal/threads={33,64}",
     /* many rows, long rows */
@@ -129,46 +129,46 @@ static const char *const suite[] = {
 #define WHOLE_VECTORS "/3x{256,260,768,1024,4096,8192}/normal"
 #define WHOLE_PLANES "/{9x1024,3x4x1024}/normal"
 
-/* For few implementations also every size up to a few hundred, and tensors above 8 MiB, the usual
- * size of a stack; suite_cases() also draws large cases. */
+/* More cases for few implementations: every size up to a few hundred, and tensors above 8 MiB, the
+ * usual size of a stack. suite_cases() also draws large cases. */
 static const char *const thorough_suite[] = {
     "{layernorm,rmsnorm}/{forward,backward}/f32/1x2100001/normal",
     ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x{1..300},{4..140}x3,2x2x{1..300}}/normal",
     ("{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
      "2049x1025/normal"),
-    /* many longer rows, blocks of rows with every remainder, several long planes */
+    /* many longer rows; blocks of rows with every remainder; several long planes */
     ROWS "/forward/f32/131075x33/normal",
     ROWS "/backward/f32/{131075x16,{1025..1281}x4}/exact/eps=0",
     ROWS "/backward/f32/{16500x40,{1001,2001,3001,5001,6001,10001}x2}/normal",
     ROWS "/{forward,backward}/f32/2x{1001,2001,3001,5001,6001,10001}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x2x65543,131075x3x5}/normal",
     ROWS "/{forward,backward}/f32/{2051x257,9003x65,140003x2}/normal",
-    /* rows with equal beginnings */
+    /* rows that begin with equal values */
     ROWS "/{forward,backward}/f32/{5x40,65x300}/alike",
     /* corners of tiles, and products of counts above 2^32 */
     ROWS "/{forward,backward}/f32/{67x2048,129x1100,257x515}/normal",
     "batchnorm/{forward,backward,inference}/f32/2x{64..81}x{1..33}/normal",
     "{layernorm/forward/f32/1x131072,batchnorm/forward/f32/131072x1}/ramp:100",
     "batchnorm/{forward,backward,inference}/f32/{17x65x257,33x129x65}/normal",
-    /* options, on tensors that kernels may compute in another loop */
+    /* options, on tensors so large that kernels may use another loop */
     ROWS "/{forward,backward}/f32/1025x1027/normal/in-place",
     "batchnorm/{forward,backward,inference}/f32/1025x1027/normal/in-place",
     "{layernorm,rmsnorm}/{forward,backward}/f32/1025x4099/normal/residual",
     "batchnorm/forward/f32/{131076x2,2x2x65544}/{normal,exact}{,/biased-running-var}/momentum=1",
     /* more blocks of 16 rows than 16 bits can count */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/1048577x1/normal",
-    /* subnormal numbers in each thread; and more threads than an array of 64 has places for */
+    /* subnormal numbers in each thread; more than 64 threads, the length of many arrays */
     "{" ROWS
     "/forward,batchnorm/{forward,inference}}/f32/{24x64,64x512}/normal/gain=1e-40/threads=3",
     "{" ROWS ",batchnorm}/backward/f32/{24x64,64x512}/normal/dy=scale:1e-39/threads=3",
     "batchnorm/backward/f32/{2x1,8x3}/middle:-1e4/dy=scale:2e-40/gamma=scale:1e37",
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/131x16/normal/"
     "threads=100",
-    /* the ends of float's range, where rstd leaves it */
+    /* sizes of x at which rstd leaves float's range */
     ROWS "/forward/f32/3x{2,8,65}/{scale:1e38,scale:5e37,scale:1e-38}{,/eps=0}",
     "batchnorm/forward/f32/{8x3,65x3}/{scale:1e38,scale:5e37,scale:1e-38}{,/eps=0}",
-    /* two calls at once, also with and without optional arguments */
+    /* two calls at once, with and without optional arguments */
     ROWS "/{forward,backward}/f32/16x1100/normal{,/residual,/no-affine,/threads=2}",
     "batchnorm/{forward,backward,inference}/f32/{16x1100,16x11x100}/normal{,/no-affine,/threads=2}",
     /* sums between the largest f16 and infinity */
@@ -176,7 +176,7 @@ static const char *const thorough_suite[] = {
     ROWS "/backward/f16/3x16/normal/dresidual=ramp:65504",
     /* means that no 16-bit type holds, in wide rows */
     ROWS "/forward/" TYPES "/2x8200/offset:100.2" WITH_RESIDUAL,
-    /* every combination of absent arguments */
+    /* every combination of absent optional arguments */
     ROWS "/forward/" TYPES "/3x72/normal" WITH_RESIDUAL WITH_ROWS,
     ROWS "/forward/{f16,bf16}/3x72/normal" WITH_RESIDUAL WITH_ROWS "/cast-before-weight",
     "layernorm/forward/" TYPES "/3x72/normal" WITH_RESIDUAL WITH_ROWS
@@ -191,7 +191,7 @@ static const char *const thorough_suite[] = {
     "batchnorm/inference/" TYPES "/3x4x40/normal{,/no-gamma}{,/no-beta}{,/in-place}" HOW,
     "batchnorm/backward/" TYPES
     "/3x4x40/normal{,/no-gamma}{,/no-dgamma}{,/no-dbeta}{,/in-place}" HOW,
-    /* each buffer misaligned to the others, in rows of whole vectors */
+    /* each buffer misaligned relative to the others, in rows of whole vectors */
     ROWS "/forward/" TYPES WHOLE_VECTORS "{,/stores=streaming}/skew-{x,y,gamma,rstd}=4",
     "layernorm/forward/" TYPES WHOLE_VECTORS "/skew-{beta,mean}=4",
     ROWS "/forward/" TYPES WHOLE_VECTORS "/residual/skew-{residual,residual_out,y}=4",
@@ -205,11 +205,11 @@ static const char *const thorough_suite[] = {
 static const char *const long_suite[] = {
     ROWS "/{forward,backward}/" TYPES "/{1000000x3,2x1048576}/normal{,/residual}",
     ROWS "/forward/f32/1x4194304/normal",
-    "{layernorm,rmsnorm}/forward/f32/1x18000000/normal", /* more than a float counts */
+    "{layernorm,rmsnorm}/forward/f32/1x18000000/normal", /* more elements than a float can count */
     "batchnorm/{forward,backward,inference}/" TYPES "/{1000000x3,2x2x1048576}/normal",
 };
 
-/* The list that cases are added to; after an error it gets no more. */
+/* The list that cases are added to. After an error no case is added. */
 typedef struct sink {
     case_list *list;
     char *error;
@@ -225,8 +225,8 @@ static void add(sink *to, const char *head, const char *types, const char *shape
     to->ok = to->ok && cases_add(to->list, text, to->error, to->error_size);
 }
 
-/* All variants of a shape of the row norms; `spikes`: also data with an element at the threshold
- * that no sum may miss. */
+/* Adds all variants of a row norm's shape. spikes: also data with one large element at the
+ * threshold, which no sum may miss. */
 static void add_rows(sink *to, nl_pass pass, const char *shape, size_t spike) {
     const bool backward = pass == NL_BACKWARD;
     const char *head = backward ? ROWS "/backward" : ROWS "/forward";
@@ -272,7 +272,7 @@ static void around_elements(char *text, size_t size, size_t elements) {
     snprintf(text, size, "%zux{%zu,%zu,%zu}", rows, wide > 2 ? wide - 2 : 1, wide - 1, wide);
 }
 
-/* Shapes whose given size is around the threshold of a row norm; the other sizes are small. */
+/* Adds shapes in which one size is around a row norm's threshold, and the other sizes are small. */
 static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
     char sizes[120], shape[200];
     const bool backward = pass == NL_BACKWARD;
@@ -300,11 +300,11 @@ static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
         add(to, backward ? ROWS "/backward" : ROWS "/forward", TYPES, shape, "normal{,/residual}");
 }
 
-/* The same for BatchNorm. */
+/* Adds shapes in which one size is around a threshold of BatchNorm. */
 static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
     char sizes[120], shape[200];
     const size_t spike = t.size >= LARGE ? t.size : 0;
-    const bool wide = t.axis == NL_OF_C || t.axis == NL_OF_S; /* many elements if large */
+    const bool wide = t.axis == NL_OF_C || t.axis == NL_OF_S; /* large values need many elements */
     around(sizes, sizeof sizes, t.size, 1, !(spike && wide));
     switch (t.axis) {
     case NL_OF_N: snprintf(shape, sizeof shape, "%s{x5,x3x2}", sizes); break;
@@ -327,7 +327,7 @@ static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
     add_batch(to, pass, shape, t.axis == NL_OF_S || t.axis == NL_OF_GROUP ? spike : 0);
 }
 
-/* The rows of gated RMSNorm, whose rungs publish few thresholds. */
+/* Adds rows of gated RMSNorm, whose rungs publish few thresholds. */
 static void add_gated_threshold(sink *to, nl_pass pass, nl_threshold t) {
     char sizes[120], shape[200];
     around(sizes, sizeof sizes, t.size, 1, true);
@@ -336,7 +336,7 @@ static void add_gated_threshold(sink *to, nl_pass pass, nl_threshold t) {
         "normal{,/in-place}");
 }
 
-/* The thresholds of all implementations, each once. */
+/* Collects the thresholds of all implementations, each once. */
 static void add_thresholds(sink *to) {
     enum { MOST = 512 };
     static struct seen {
@@ -375,8 +375,8 @@ static void add_batch_forks(sink *to, const char *passes, size_t from) {
     add(to, passes, TYPES, shape, "normal{,/in-place}/threads=3");
 }
 
-/* Adds cases on both sides of the size to fork from, with numbers of threads that do not divide the
- * rows; and cases whose rows threads share in pieces. */
+/* Adds cases on both sides of the size from which threads are used, with numbers of threads that do
+ * not divide the rows. Adds cases in which several threads share a row. */
 static void add_forks(sink *to) {
     const size_t width = 1024, forward = NL_FORK_FORWARD / width,
                  backward = NL_FORK_BACKWARD / width;
@@ -401,7 +401,7 @@ static void add_stream(sink *to, const char *passes, size_t bytes, size_t bytes_
     add(to, passes, "{f16,bf16}", shape, "normal");
 }
 
-/* Adds cases on both sides of the size from which outputs go past the caches of this machine. */
+/* Adds cases on both sides of the size from which outputs bypass this machine's caches. */
 static void add_streams(sink *to) {
     const nl_tuning *t = nl_tuning_now();
     add_stream(to, "{" ROWS "/forward,batchnorm/inference}", t->stream_bytes, t->stream_bytes);

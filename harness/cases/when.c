@@ -1,5 +1,5 @@
-/* A greedy conjunction: of the features that every failing case has, takes the one that fewest others
- * have, then again among the cases that are left. SPDX-License-Identifier: MIT */
+/* A greedy conjunction of features that every failing case has. Each step takes the feature that fewest
+ * remaining right cases have, and drops the cases without it. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 
 #include <math.h>
@@ -58,7 +58,7 @@ typedef struct search {
     const nl_case *cases;
     const unsigned char *states;
     size_t count;
-    bool *left; /* has this case every feature taken so far? */
+    bool *left; /* [i]: does case i have every feature taken so far? */
     feature list[FEATURES_MAX], taken[TAKEN_MAX];
     size_t features, takes;
 } search;
@@ -98,7 +98,7 @@ static void add_words(search *s, const nl_case *c, feature_kind kind) {
 static void add_sizes(search *s) {
     for (int size = 0; size < SIZES; size++) {
         size_t least = SIZE_MAX, most = 0, bits = 0;
-        unsigned whole = 0; /* bits: the powers of two that divide a failing case's size */
+        unsigned whole = 0; /* bit k: 2^k divides the size of a failing case */
         for (size_t i = 0; i < s->count; i++) {
             if (s->states[i] != CASE_FAILED) continue;
             const size_t v = size_of(&s->cases[i], size);
@@ -114,7 +114,7 @@ static void add_sizes(search *s) {
     }
 }
 
-/* How many of the remaining cases have the feature; 0 if a failing one lacks it. */
+/* Number of remaining cases with the feature; 0 if a failing case lacks it. */
 static size_t spread(const search *s, const feature *f) {
     size_t count = 0;
     for (size_t i = 0; i < s->count; i++) {
