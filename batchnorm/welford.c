@@ -1,8 +1,7 @@
 /* idea   Welford 1962 per channel: every value updates the mean and the sum of squares around it.
  * gain   One reading for the statistics, without one_pass's cancellation. With s = 1 the divisions
  *        of adjacent channels do not wait for each other.
- * fails  The error grows with mean/sigma, a little faster than two_pass's. This rung is slow with s
- *        > 1.
+ * fails  The error grows with mean/sigma, a little faster than two_pass's. Slow with s > 1.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

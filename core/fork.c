@@ -81,8 +81,7 @@ void nl_fork_note(const nl_fork *f, double ns) {
         return;
     }
     t->left--;
-    /* Charges the measured time instead of the median: sleeping threads wake in 20 us or in 300
-     * us. */
+    /* Charges the measured time instead of the median: sleeping threads wake in 20 to 300 us. */
     if (usual(t, ONE) > 0 && t->way != better(t)) t->credit -= (float)ns;
 }
 

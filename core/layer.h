@@ -73,8 +73,7 @@ static const struct nl_arg_row {
     [NL_DGATE] = {"dgate", NL_TENSOR, NL_BIT(NL_GATE)},
 };
 
-/* NL_BIT() of each argument that any layer has in a pass; nl_takes() gives one layer's
- * arguments. */
+/* NL_BIT() of each argument that any layer has in a pass; nl_takes() is for one layer. */
 extern const struct nl_pass_row {
     const char *name;
     unsigned needs, reads, writes;

@@ -51,8 +51,7 @@ static bool lost_its_team(void) {
 }
 #endif
 
-/* Tests once for each calling thread, which has its own team, and again if a call wants more
- * threads. */
+/* Tests once for each calling thread, which has its own team, and again for more threads. */
 int nl_team(int threads) {
 #ifdef _OPENMP
     static _Thread_local int asked = 1, most = 1, granted = 1;

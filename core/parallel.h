@@ -1,5 +1,4 @@
-/* A loop over [0, n) that is cut into one contiguous piece per thread. SPDX-License-Identifier:
- * MIT */
+/* A loop over [0, n) in one contiguous piece per thread. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"

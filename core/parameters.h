@@ -4,8 +4,7 @@
 
 #include "normlab.h"
 
-/* Bytes of scratch for the converted parameters, behind the kernel's scratch; 0: they are
- * floats. */
+/* Bytes of scratch for converted parameters, behind the kernel's scratch; 0: they are floats. */
 size_t nl_parameter_bytes(const nl_problem *p);
 
 /* Start of this scratch; NULL if none is needed. */

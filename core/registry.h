@@ -10,6 +10,5 @@ bool nl_registry_add(const nl_impl *impl);
 /* Is impl from the kernel folders, not added? nl_best() chooses only such implementations. */
 bool nl_is_own(const nl_impl *impl);
 
-/* Is this the name of a peer (another library's layer)? nl_best() never chooses a peer; a caller
- * must name it. */
+/* Is this the name of a peer (another library's layer)? nl_best() never chooses peers. */
 bool nl_is_peer(const char *name);

@@ -16,8 +16,7 @@ NL_INLINE bool nl_follows(const nl_problem *p, nl_stride s) {
     return s.row == p->c && s.outer == p->inner * p->c;
 }
 
-/* Are the rows of all tensors contiguous? Tests first for the usual case, in which all strides are
- * zero. */
+/* Are the rows of all tensors contiguous? Tests the usual case first: all strides are zero. */
 NL_INLINE bool nl_is_packed(const nl_problem *p) {
     const nl_stride *x = &p->x_stride, *dy = &p->dy_stride, *residual = &p->residual_stride,
                     *y = &p->y_stride, *out = &p->residual_out_stride;

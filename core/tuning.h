@@ -16,9 +16,8 @@ typedef struct nl_tuning {
 } nl_tuning;
 
 /* The default fork thresholds, in elements. The threaded rung of backward is slower on one thread
- * than the other rungs, because its runs are short. So its threshold is the size from which threads
- * certainly pay: four times higher if threads sleep between calls. For the other rungs fork.h
- * decides. */
+ * than the other rungs, because its runs are short. So from its threshold on threads certainly pay;
+ * it is four times higher if they sleep between calls. For other rungs fork.h decides. */
 enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 262144 };
 
 /* The defaults, overridden by the file that the environment variable NL_TUNING names; read once. If
@@ -45,8 +44,7 @@ bool nl_tuning_check(nl_tuning *out, char *why, size_t why_size);
 /* Replaces the tuning. Call before any computation starts. */
 void nl_tuning_use(const nl_tuning *t);
 
-/* Reads "key value" lines into the fields they name. Returns 0 if all is right, the number of the
- * first wrong line, the number of the last line if there is no key, or -1 with errno set if the
- * file cannot be read. */
+/* Reads "key value" lines into the fields they name. Returns 0, the number of the first wrong line
+ * (of the last line if there is no key), or -1 with errno set if the file cannot be read. */
 int nl_tuning_read(const char *path, nl_tuning *out);
 bool nl_tuning_write(FILE *out, const nl_tuning *t);

@@ -40,8 +40,7 @@ NL_INLINE void nl_put(nl_view v, size_t i, size_t j, float xhat) {
     nl_store(v.t, v.y, i, v.beta ? y + v.beta[j] : y);
 }
 
-/* A view of row r of a row norm: i in nl_x(row, i) and nl_put_y(row, i, ...) is the index in the
- * row. */
+/* A view of row r of a row norm: i in nl_x(row, i) and nl_put_y(row, i, ...) is a column. */
 NL_INLINE nl_view nl_row(nl_view v, size_t r) {
     const size_t size = nl_dtype_size(v.t), packed = r * v.c;
     size_t x = r * v.x_step, y = r * v.y_step, residual = packed, residual_out = packed;

@@ -2,8 +2,7 @@
  *        when a framework converts the whole layer to 16 bits.
  * gain   None; it is an easy accident.
  * fails  f16's smallest number is 2^-24 = 6e-8, so an eps of 1e-6 is off by 1.3 %, and 1e-12
- *        becomes 0: a row of zeros gives NaN (PyTorch issue 41527). The range of bf16 suffices for
- *        eps.
+ *        becomes 0: a row of zeros gives NaN (PyTorch issue 41527). bf16's range suffices.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

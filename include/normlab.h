@@ -164,8 +164,7 @@ typedef enum nl_method {
 #define NL_BIT(e) (1u << (e))
 
 /* A threshold is a size at which an implementation switches to other code, such as a piece, a block
- * of rows, a tile or the capacity of registers. The built-in suite tests sizes just below, at and
- * just above each threshold. */
+ * of rows, a tile or all registers. The suite tests just below, at and above each threshold. */
 typedef enum nl_axis {
     NL_OF_N,
     NL_OF_C,
@@ -240,8 +239,7 @@ NL_API const char *nl_message(void);
 NL_API size_t nl_impl_count(void);
 NL_API const nl_impl *nl_impl_at(size_t i);
 
-/* Finds an implementation by name and ISA (NULL: any ISA that runs here). Returns NULL if there is
- * none, or name is NULL. */
+/* Finds by name and ISA (NULL: any ISA that runs here). Returns NULL if none is found. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
 /* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa (NULL: no)? */
@@ -258,9 +256,9 @@ NL_API const char *nl_isa_best(void);
  * p->stores decides. `normlab tune` can write thresholds to a file; the environment variable
  * NL_TUNING names this file, which replaces the default thresholds.
  *
- * In row norms, with one implementation or nl_best() on one machine, the bits of a row's y and dx
- * (except a NaN's payload) do not depend on n, the row's position, other rows, threads, alignment
- * or stores. */
+ * In row norms, with one implementation or nl_best() on one machine, a row's bits of y and dx
+ * (except NaN payloads) do not depend on n, the row's place, other rows, threads, alignment or
+ * stores. */
 NL_API const nl_impl *nl_best(const nl_problem *p, int threads);
 
 /* Bytes of scratch that the implementation needs for the problem, often 0. */
@@ -270,8 +268,7 @@ NL_API size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p);
 NL_API int nl_max_threads(void);
 NL_API bool nl_has_openmp(void);
 
-/* Names: "layernorm", "forward", "f32"; "?" if unknown. nl_dtype_size() gives the bytes of an
- * element. */
+/* Names: "layernorm", "forward", "f32"; "?" if unknown. nl_dtype_size(): bytes of an element. */
 NL_API const char *nl_op_name(nl_op op);
 NL_API const char *nl_pass_name(nl_pass pass);
 NL_API const char *nl_dtype_name(nl_dtype dtype);

@@ -7,8 +7,7 @@
 
 enum { VECTORS = 4 };
 
-/* A vector of columns. Each vector is a separate variable, as in rows/sums.h; some may stay
- * unused. */
+/* A vector of columns. Vectors are separate variables, as in rows/sums.h; some may be unused. */
 typedef struct column {
     vf gain, dgamma, dbeta;
 } column;

@@ -1,7 +1,6 @@
 /* idea   rows_shifted, certified by its own sums: c^2 <= var, with c = mean(x - K), proves that K
  *        was near enough to the mean. Otherwise the row gets a refined second reading; after
- *        overflow or underflow the row is computed in double. RMSNorm has no K and tests only the
- *        range.
+ *        overflow or underflow the row is computed in double. RMSNorm only tests the range.
  * gain   One reading, with the accuracy of refined on any data and the range of rmsnorm/scaled.
  * fails  Costs one reading more than refined if every row begins with an outlier.
  * SPDX-License-Identifier: MIT */

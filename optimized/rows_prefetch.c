@@ -1,7 +1,6 @@
 /* idea   rows_pipelined, prefetching x 4 KiB ahead.
  * gain   Helps processors whose own prefetcher stops at a page, or follows two streams badly.
- * fails  Other processors only pay: an instruction per line, and near the end prefetches of unused
- *        data.
+ * fails  Costs other processors an instruction per line, and near the end useless prefetches.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

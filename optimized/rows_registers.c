@@ -6,8 +6,7 @@
  * gain   Reducing a vector, the root and the division take longer than the rest of a short row. For
  *        16 rows together, they take little longer than for one row. LayerNorm writes a group while
  *        it computes the means of the next group.
- * fails  No gain for few rows, or for long rows, which leave the first-level cache before they are
- *        written.
+ * fails  No gain for few rows, or long rows, which leave the first-level cache before the output.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

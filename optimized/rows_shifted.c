@@ -1,8 +1,7 @@
 /* idea   Subtracting a constant K does not change the variance. Sums x - K and (x - K)^2 in one
  *        reading; K is the mean of the first 16 elements. Normalizes (x - K) - c, c = mean(x - K).
  * gain   One reading for the statistics, and the error of refined as long as K is near the mean.
- * fails  If the row begins with an outlier, K is far from the mean, and the error is as large as
- *        one-pass's.
+ * fails  If the row begins with an outlier, K is far from the mean: the error is one-pass's.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -1,6 +1,5 @@
 /* idea   rows_certified, storing y past the caches in whole lines (rows/streaming.c). The next row
- *        is prefetched meanwhile; wide rows are not prefetched, but read and then written in groups
- *        of four.
+ *        is prefetched meanwhile; wide rows are read, then written, in groups of four.
  * gain   Saves a third of the traffic: an ordinary store first reads the line that it overwrites.
  *        Memory is never idle, yet only one row, gamma and beta share the first-level cache.
  * fails  Takes twice the time if y would have stayed in a cache for its next reader.

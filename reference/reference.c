@@ -180,8 +180,7 @@ double ref_silu_scale(const ref_outputs *o, size_t i) {
     return at_least_tiny(fabs(o->silu[i]));
 }
 
-/* Computes dgate[i] and dx[i]. On entry, if the gate comes first, dx[i] is the gradient of x *
- * silu(gate). */
+/* Computes dgate[i] and dx[i]. If the gate is first, dx[i] was the gradient of x * silu(gate). */
 static void differentiate_gate(const job *k, size_t g, size_t i) {
     const ref_outputs *o = k->out;
     const nl_problem *p = k->p;

@@ -5,8 +5,7 @@
 
 #include "normlab.h"
 
-/* Tensors are doubles, which hold every storage type exactly. Arrays may be NULL as in
- * normlab.h. */
+/* Tensors are doubles, which hold every storage type exactly. NULL is allowed as in normlab.h. */
 typedef struct ref_inputs {
     const double *x, *residual;              /* [n][c][s] */
     const double *gate;                      /* [n][c] */
@@ -15,8 +14,7 @@ typedef struct ref_inputs {
     const float *running_mean, *running_var; /* [c] */
 } ref_inputs;
 
-/* The caller owns the arrays. The values of a group share one mean: a row, or a channel of
- * BatchNorm. */
+/* The caller owns the arrays. A group's values share one mean: a row, or a BatchNorm channel. */
 typedef struct ref_outputs {
     double *xhat;           /* [n][c][s]: (x - mean) * rstd, or x * rstd; y = gain * xhat + beta */
     double *sum;            /* [n][c]: x + residual; may be NULL */
@@ -48,8 +46,7 @@ long double ref_factor(const nl_problem *p, const float *gamma, const ref_output
  * slope_scale[i] is the last factor of dgate_scale[i]. */
 double ref_silu_scale(const ref_outputs *o, size_t i);
 
-/* Rounds to nearest even by arithmetic on the exponent, independently of the kernels'
- * conversion. */
+/* Rounds to nearest even by arithmetic on the exponent, unlike the kernels' conversion. */
 long double ref_round(nl_dtype t, long double v);
 
 /* Facts of a storage type: bits of the significand, exponent of the smallest normal number, the

@@ -128,8 +128,7 @@ void text_end_whole(char *text) {
         text[n - 1 - follow] = '\0';
 }
 
-/* Accepts digits, sign, point and exponent only; strtod also takes nan, inf, hexadecimal,
- * blanks. */
+/* Accepts digits, sign, point, exponent only; strtod also takes nan, inf, hexadecimal, blanks. */
 bool csv_finite(const char *text, double *v) {
     char *end;
     if (text[strspn(text, "0123456789+-.eE")]) return false;

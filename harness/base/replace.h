@@ -1,5 +1,4 @@
-/* Replaces a file completely or not at all: writes a new file beside the old one and renames it at
- * the end.
+/* Replaces a file completely or not at all: writes a new file beside the old file, then renames it.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

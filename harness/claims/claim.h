@@ -20,8 +20,7 @@ typedef struct predicate {
     double low, high;
 } predicate;
 
-/* A mode and a case for which a claim is measured. The first setting is the one that the claim
- * means. */
+/* A mode and a case in which a claim is measured. The claim means the first setting. */
 typedef struct setting {
     char how[32], tail[200]; /* "simd", "forward/f32/64x1024/normal"; tail may be empty */
     figure f;
@@ -53,8 +52,7 @@ bool setting_same_race(const setting *a, const setting *b);
 /* The reason why a setting has no figure; "": it has a figure. */
 const char *setting_why(const setting *s);
 
-/* Is the reason that the machine lacks something that the race needs? Then the race has not
- * failed. */
+/* Does the machine lack something that the race needs? Then the race has not failed. */
 bool claim_lacks(const char *why);
 
 /* Is the setting measured by another program, in a framework (evidence.h), instead of in a mode? */

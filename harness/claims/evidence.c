@@ -22,8 +22,7 @@ bool evidence_apart(const race_row *earlier, const race_row *later) {
     return later->when - earlier->when > SITTING_S;
 }
 
-/* The figure from one or two processes; its interval contains each process's interval over
- * rounds. */
+/* The figure from one or two processes; its interval contains the intervals over rounds. */
 static void look(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     *ratio = (estimate){0, INFINITY, -INFINITY};
     *band = 0;
@@ -50,8 +49,7 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
 }
 
 /* The figure from enough passes, in order of time. Its interval comes from the sittings, or from
- * the passes if there are few sittings. The band comes from the same values for LayerNorm against
- * itself. */
+ * the passes if there are few sittings. LayerNorm against itself gives the band in the same way. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     double v[2][PASSES_MAX], all[PASSES_MAX];
     *band = 0;

@@ -108,8 +108,7 @@ static bool identity(const question *q, figure *out) {
     return exactly(worst, out);
 }
 
-/* Counts the elements of Qwen2RMSNorm with w = 0 that differ in a bit from RMSNorm without a
- * gain. */
+/* Counts elements of Qwen2RMSNorm with w = 0 that differ in a bit from RMSNorm without gain. */
 static bool qwen_start(const question *q, figure *out) {
     fixture *s = q->two[1];
     nl_problem p = s->c.problem;
@@ -132,8 +131,7 @@ static bool qwen_start(const question *q, figure *out) {
 }
 
 /* The operations of two norms in per cent of those of a transformer block's matrix products. For
- * width c and n tokens, a norm has 8 operations per element, and the products have 24 n c^2 + 4 n^2
- * c in all. */
+ * width c and n tokens, a norm has 8 operations per element; products have 24 n c^2 + 4 n^2 c. */
 static bool flops_share(const question *q, figure *out) {
     double n = (double)q->two[0]->c.problem.n, c = (double)q->two[0]->c.problem.c;
     return exactly(100 * 16 * n * c / (24 * n * c * c + 4 * n * n * c), out);

@@ -41,8 +41,7 @@ static size_t cache_bytes(int level) {
     return !*others ? nl_cache_bytes(level) : at ? strtoul(at + strlen(name), NULL, 10) << 10 : 0;
 }
 
-/* Writes the smallest cache that holds the bytes that every call uses again; writes nothing if no
- * cache size is known. */
+/* Writes the smallest cache, if known, that holds the bytes that every call uses again. */
 static void add_place(words *w, size_t bytes) {
     bool known = false;
     for (int level = 1; level <= NL_CACHE_LEVELS; level++) {

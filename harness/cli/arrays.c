@@ -165,8 +165,7 @@ static bool read_input(arrays *a, int i) {
            options_fail("--%s %s", arrays_spec(a, i)->name, error);
 }
 
-/* NL_BIT() of each axis in the list; negative numbers count from the last axis. False: after a
- * message. */
+/* NL_BIT() of each axis in the list; negative axes count from the end. False: after a message. */
 static bool parse_axes(const arrays *a, unsigned *bits) {
     const char *list = a->axes, *at = list;
     const long rank = (long)a->array[IN_X].rank;

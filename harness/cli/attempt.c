@@ -74,8 +74,7 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
     j->first = (row){.c = &j->at, .impl = impl->name, .isa = impl->isa, .v = *v};
 }
 
-/* Verifies cases until one fails, and prints one line for all of them. False: bad input, after a
- * message. */
+/* Verifies cases until one fails; prints one line for all. False: bad input, after a message. */
 static bool try_cases(job *j, const char *subject, const case_list *cases, bool *wrong) {
     const size_t before = j->failed, checked = j->checked, unbounded = j->unbounded;
     char error[700];

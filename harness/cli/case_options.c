@@ -44,8 +44,7 @@ static bool matches(const char *pattern, size_t length, const nl_impl *impl, boo
     return isa ? fnmatch(isa, impl->isa, 0) == 0 : !race || is_widest(impl);
 }
 
-/* Does any of the patterns match? The pattern `best` matches the result of nl_best() for the case,
- * if there is one. */
+/* Does any of the patterns match? The pattern `best` matches nl_best()'s choice for the case. */
 static bool match_any(const char *patterns, const nl_impl *impl, const nl_case *c, int threads,
                       bool race) {
     for (const char *p = patterns;; p++) {

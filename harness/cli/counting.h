@@ -31,6 +31,5 @@ bool counting_file(const char *file, const nl_case *c, counted *out, char *error
 /* Like counting_run(), for the named rung on counting_isa(), or in plain C. */
 bool counting_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size);
 
-/* Runs in the process under valgrind: calls the implementation twice, and only the second call
- * counts. */
+/* Runs under valgrind: calls the implementation twice, and only the second call counts. */
 bool counting_calls(const nl_impl *impl, const nl_case *c, char *error, size_t size);

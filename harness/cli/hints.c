@@ -8,12 +8,10 @@
 
 /* The most instructive failures of an implementation, the best first. */
 enum { KEPT = 4 };
-/* SLOW: above this many elements, one case is enough. WIDE: with at least this many features, most
- * mistakes give different numbers. NARROW: with at most this many, many mistakes give the same
- * numbers. */
+/* SLOW: above this many elements, one case is enough. WIDE: with this many features, most mistakes
+ * give different numbers. NARROW: with this few, many mistakes give equal numbers. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
-/* The most elements for which a hint is computed. A larger case would take minutes; no case of the
- * suite is larger. */
+/* The most elements for a hint: more than any case of the suite has; more take minutes. */
 enum { MOST = 1 << 23 };
 typedef struct lesson {
     const nl_impl *impl;

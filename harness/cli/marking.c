@@ -62,8 +62,7 @@ static void note_known_answers(grading *j, const nl_case *c, const check_setting
     random_seed((uint64_t)j->seed);
 }
 
-/* Is the kernel right on all cases of the part? If not, the mark has the reason. False: bad input,
- * after a message. */
+/* Is the kernel right on all cases of the part? If not: why. False: bad input, after a message. */
 static bool check_part(grading *j, const part *p, mark *k) {
     const check_settings settings = {.threads = j->threads,
                                      .context = j,
@@ -221,8 +220,7 @@ static bool (*const grade_part[PART_KINDS])(grading *, const part *) =
      [PART_BATCH] = grade_batch,       [PART_ERROR] = grade_error,
      [PART_COUNT] = grade_count,       [PART_SPEED] = check_before_timing};
 
-/* Grades the parts of one kind; for speed, only checks the part. False: bad input, after a
- * message. */
+/* Grades the parts of one kind; only checks parts for speed. False: bad input, after a message. */
 static bool grade_kind(grading *j, int kind, bool right) {
     for (size_t i = 0; i < j->work->count && !interrupted(); i++) {
         const part *p = &j->work->parts[i];

@@ -17,12 +17,10 @@ typedef struct grading {
     void (*graded)(const mark *k);
 } grading;
 
-/* Grades the categories first, and errors and speeds only if all categories are right. False: bad
- * input, after a message. */
+/* Grades categories; if all are right, errors and speeds. False: bad input, after a message. */
 bool grade_all(grading *j);
 
-/* Times the kernel beside both rungs and gives the points for speed. The part must have been
- * checked. */
+/* Times the kernel beside both rungs and gives points for speed. Check the part first. */
 bool grade_speed(grading *j, const part *p, mark *k);
 
 /* The number of steps between both ends that the value reaches; a value within 2 % of a step

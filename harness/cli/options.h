@@ -60,8 +60,7 @@ enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTE
 void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
                  const char *other);
 
-/* Timed kernels and their .scratch run in this process. If a kernel ends the process, the program
- * names the kernel and does not exit with 0: until blame_nobody(), a call of exit() ends the
- * process with `code`. */
+/* Timed kernels and their .scratch run in this process. If a kernel ends it, the program names the
+ * kernel and does not exit with 0: until blame_nobody(), exit() gives `code`. */
 void blame_watch(int code);
 void blame_nobody(void);

@@ -15,8 +15,7 @@
 
 enum { NAME = 26 }; /* a width that suffices for most names */
 
-/* Creates the file, and its folder if only the last folder is missing: a fresh clone has no
- * results/. */
+/* Creates the file, and its folder if missing (not the parents): a fresh clone has no results/. */
 static FILE *open_new(const char *path) {
     const char *slash = strrchr(path, '/');
     const int length = slash ? (int)(slash - path) : 0;
@@ -142,8 +141,7 @@ static int digits(double v) {
     return v < 1e3 ? 3 : v < 1e4 ? 4 : v < 1e5 ? 5 : 2;
 }
 
-/* A name that is too long takes a separate line. A row that was not timed shows a verdict instead
- * of times. */
+/* A name that is too long takes a separate line. A row without times shows a verdict. */
 static void write_table(report *r, const row *w) {
     static const char *const paint[] = {"\033[32m", "\033[31m", "\033[33m", "\033[2m"};
     progress_clear();

@@ -22,8 +22,7 @@ typedef struct report {
 bool report_file(FILE **csv, const char *path, bool quick);
 bool report_written(FILE *csv, const char *path);
 
-/* False: the file cannot be written; a message was printed. After this call Ctrl-C only sets a
- * flag. */
+/* False: cannot write the file; printed a message. After this call Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
 void report_busy(const report *r); /* names the cases in which a baseline differed from itself */
@@ -31,8 +30,7 @@ void report_busy(const report *r); /* names the cases in which a baseline differ
 /* The number of failures that are printed; further failures appear in the table or the CSV only. */
 enum { FAILURES_MAX = 20 };
 
-/* Print on stderr the failure, its reason, and the command that repeats it (with threads above
- * 1). */
+/* Print on stderr the failure, its reason, and a command to repeat it (with threads above 1). */
 void report_failure(const row *line, int threads);
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads);
 

@@ -1,5 +1,5 @@
-/* Finds other uses of our CPUs: other work, the hypervisor, the quota of our control group. The
- * data are the kernel's counters (proc(5)) over the time of the examination.
+/* Finds other uses of our CPUs: other work, the hypervisor, the quota of our control group. Data:
+ * the kernel's counters (proc(5)).
  * SPDX-License-Identifier: MIT */
 #include "machine/exam.h"
 #include "base/clock.h"

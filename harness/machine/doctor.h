@@ -1,5 +1,4 @@
-/* Finds conditions that would spoil a measurement on this machine. The doctor changes nothing and
- * never fails.
+/* Finds conditions that would spoil a measurement on this machine. Changes nothing, never fails.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

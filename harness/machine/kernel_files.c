@@ -95,8 +95,7 @@ static bool among(const char *list, const char *name) {
     return false;
 }
 
-/* Our path in the hierarchy of the controller: in version 1 if one of its hierarchies has the
- * controller, otherwise in version 2. */
+/* Our path in the controller's hierarchy of version 1 or, if there is none, of version 2. */
 static bool own_path(const char *controller, char path[512], bool *v2) {
     char line[1024];
     bool found = false;

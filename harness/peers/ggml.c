@@ -1,6 +1,5 @@
 /* Row norms as graphs of ggml, which llama.cpp and whisper.cpp run. A graph is made once for each
- * problem. The timed call plans and computes the graph (docs/peers.md). SPDX-License-Identifier:
- * MIT */
+ * problem. Each call plans and computes it (docs/peers.md). SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "peers/peers.h"
 #include "registry.h"

@@ -81,8 +81,7 @@ static libxsmm_meltwfunction_unary sums_of(const plan *k) {
                                         LIBXSMM_MELTW_FLAG_UNARY_REDUCE_ROWS);
 }
 
-/* The cached plan. The first call generates the code. It belongs to verification and is not
- * timed. */
+/* The cached plan. The first call, in verification (not timed), generates the code. */
 static const plan *find_plan(const plan *wanted) {
     static plan plans[PLANS];
     static size_t next;

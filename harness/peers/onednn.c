@@ -1,6 +1,5 @@
-/* oneDNN's layer and batch normalization as implementations of the table. Code around them adds the
- * features that oneDNN lacks, as oneDNN's users must do (docs/peers.md). SPDX-License-Identifier:
- * MIT */
+/* oneDNN's layer and batch normalization as implementations of the table. Code around them adds
+ * missing features, as oneDNN's users must (docs/peers.md). SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "peers/onednn_primitive.h"
 #include "peers/peers.h"

@@ -9,8 +9,7 @@
 /* The value of oneDNN's flag; versions without RMSNorm reject it. */
 enum { RMS_NORM = 0x20 };
 
-/* The cache's key: the kind of call that a primitive is created for. The key has no padding,
- * because it is compared byte by byte. */
+/* The cache's key: the kind of call of a primitive. No padding, as bytes are compared. */
 typedef struct plan_key {
     size_t n, c, s;
     nl_op op;

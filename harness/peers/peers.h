@@ -27,8 +27,7 @@ NL_INLINE void peer_sum(const nl_problem *p, const nl_forward_args *a, size_t at
     }
 }
 
-/* Applies gain and shift to a y that is already rounded, because no peer can cast before the
- * weight. */
+/* Applies gain and shift to a rounded y, because no peer can cast before the weight. */
 NL_INLINE void peer_scale(const nl_problem *p, const nl_forward_args *a) {
     const nl_view v = {.t = p->dtype, .gamma = a->gamma, .beta = a->beta, .y = a->y};
     for (size_t i = 0; i < p->n * p->c * p->s; i++)

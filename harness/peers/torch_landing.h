@@ -43,8 +43,7 @@ inline void copy(void *to, const at::Tensor &from, at::ScalarType type) {
     if (plain.data_ptr() != to) std::memcpy(to, plain.data_ptr(), plain.nbytes());
 }
 
-/* Call this last: before this call, a wrong guess may have put another result into the caller's
- * buffer. */
+/* Call this last: after a wrong guess, the caller's buffer may hold another result until then. */
 inline void land(const landing &l, const at::Tensor &result, at::ScalarType type) {
     for (int i = 0; i < l.seen; i++)
         if (l.made[i] && l.made[i] == result.data_ptr()) *l.chosen = i;

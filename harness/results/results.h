@@ -55,8 +55,7 @@ const char *results_fact(const results *r, const char *key);
 
 /* Functions that compare how two result files were measured. */
 
-/* Do processor, caches and architecture agree? If not, `why` names the facts that differ or are
- * unknown. */
+/* Do processor, caches and architecture agree? If not, `why` names differing or unknown facts. */
 bool facts_one_machine(const results *file, char why[200]);
 
 /* The facts that differ, as lines of text; the caller frees the text; NULL: none. Leaves out the

@@ -1,7 +1,6 @@
 /* Which part of a norm makes it work: subtracting the mean or dividing by the size? A network
  * learns to read digits with both parts (LayerNorm), only the division (RMSNorm), only the
- * subtraction, and neither. The four runs start with the same weights and use the same batches;
- * there are several seeds.
+ * subtraction, and neither. All start with equal weights and use equal batches, for several seeds.
  * SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "base/random.h"

@@ -1,6 +1,5 @@
 /* The size of activations, of their gradients and of the weights' gradients over many random
- * layers, in three wirings, with each norm and without a norm. Panels that end in ", expected" are
- * theory.
+ * layers, in three wirings, with each norm and none. Panels that end in ", expected" are theory.
  * SPDX-License-Identifier: MIT */
 #include "models/network.h"
 #include "layer.h"
@@ -34,8 +33,7 @@ typedef struct curves {
 
 /* Mean squares in the limit of wide layers. The row norms divide by the mean square of the ReLU's
  * output. BatchNorm divides by the variance over the batch, which is 1 - 1/pi of the mean square. A
- * weight's gradient is a sum of products input * output gradient, so its mean square is a product,
- * too. */
+ * weight's gradient is a sum of input * output gradient, so its mean square is a product. */
 static void expect(const struct candidate *candidate, wiring wiring, curves *e) {
     double *activation = e->activation, *gradient = e->gradient, *weights = e->weights;
     double share = nl_layers[candidate->norm].by_channel ? 1 - 1 / 3.14159265358979 : 1;

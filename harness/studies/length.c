@@ -59,8 +59,7 @@ static const struct method {
                {"double", in_double}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
-/* The exact sum: a float's square is exact in double, and two doubles hold the sum (Neumaier
- * 1974). */
+/* Exact sum: a float's square is exact in double, and two doubles hold the sum (Neumaier 1974). */
 typedef struct truth {
     double sum, lost;
 } truth;

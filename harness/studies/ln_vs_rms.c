@@ -1,7 +1,6 @@
 /* How much time does RMSNorm save over LayerNorm? Shows 1 - t_RMS / t_LN in per cent, for each
  * mode, against the bytes of x and y. Every panel has four companions: low and high of the
- * interval, the band of LayerNorm against itself, and the model, which is the time of the passes
- * that RMSNorm saves.
+ * interval, the band of LayerNorm against itself, and the model (the time of saved passes).
  * SPDX-License-Identifier: MIT */
 #include "timing/race.h"
 #include "studies/study.h"

@@ -1,5 +1,5 @@
-/* How many flops per second does a core reach when it loads nothing? One chain of multiply-adds
- * waits for each result; several chains hide that latency, until all units are busy.
+/* How many flops per second, when nothing is loaded? One chain of multiply-adds waits for each
+ * result; several chains hide that latency, until all units are busy.
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "normlab.h"

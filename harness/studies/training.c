@@ -15,8 +15,7 @@ static const char *const names[MLP_NORMS] =
     {[MLP_NOTHING] = "no norm", [MLP_RECENTRE] = "recentring", [MLP_RESCALE] = "RMSNorm",
      [MLP_FULL] = "LayerNorm",  [MLP_BATCH] = "BatchNorm",     [MLP_TANH] = "tanh"};
 
-/* How a network learns. stretch: factor of the first hidden weights; hidden: factor of their
- * learning rate. */
+/* How a network learns. stretch, hidden: factors of the first hidden weights, of their rate. */
 typedef struct plan {
     mlp_norm norm;
     double rate, decay, stretch, hidden;
@@ -139,9 +138,8 @@ static bool scale(study_out *o, const digits *all, mlp_norm norm) {
     return true;
 }
 
-/* Multiplies the weights by 4 and the learning rate by 16: emits the largest difference of the
- * losses during training. All factors are powers of two, so with a norm without eps no bit may
- * differ. */
+/* Emits the largest difference of losses in training with 4 times the weights and 16 times the
+ * learning rate. All factors are powers of two, so no bit may differ with a norm without eps. */
 static bool twins(study_out *o, const digits *all, mlp_norm norm, size_t steps) {
     const plan p = {.norm = norm, .rate = 0.1, .stretch = 1, .hidden = 1, .steps = steps};
     plan q = p;

@@ -28,8 +28,7 @@ typedef struct bench {
     limit_candidate limits[2];
 } bench;
 
-/* The number of sets of buffers: one or, for rotating, enough to fill the last-level cache
- * twice. */
+/* The number of sets of buffers: 1 or, for rotating, enough to fill the last-level cache twice. */
 static size_t sets_wanted(const bench *b) {
     size_t set = case_bytes(b->c), wanted = 1;
     char text[CASE_TEXT + 100];

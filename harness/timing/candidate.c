@@ -61,8 +61,7 @@ static void limit_before(void *context) {
     fixture_prepare(a->on, a->threads);
 }
 
-/* Bytes from which threads pay: starting threads takes longer than one thread needs to move fewer
- * bytes. */
+/* Threads pay from this size: starting them takes longer than one thread needs for fewer bytes. */
 enum { FORK_BYTES = 1 << 18 };
 
 static void move(const limit_candidate *a, limit_job j) {

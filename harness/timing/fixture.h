@@ -39,8 +39,7 @@ verdict fixture_verify(fixture *f, const nl_impl *impl, int threads);
 /* Checks the outputs of the last call. */
 verdict fixture_check(fixture *f, const nl_impl *impl);
 
-/* Caches the fixtures of one shape and kind of data; requesting another shape or kind evicts
- * them. */
+/* Caches the fixtures of one shape and kind of data; another shape or kind evicts them. */
 typedef struct fixtures {
     fixture at[8];
     size_t count;

@@ -5,9 +5,8 @@
 #include <math.h>
 #include <string.h>
 
-/* Times are seconds per 1000 steps; in T6 and T8 per 100 steps, in T10 per epoch. The GPU is a
- * TITAN X (Pascal), for T4 a V100 and for T10 an RTX 2080 Ti. pRMSNorm reads 6.25 % of the
- * features, in T10 12.5 %. */
+/* Times are seconds per 1000 steps; in T6 and T8 per 100 steps, in T10 per epoch. GPU: TITAN X
+ * (Pascal); T4 a V100, T10 an RTX 2080 Ti. pRMSNorm reads 6.25 % (T10: 12.5 %) of the features. */
 const paper_row paper_rows[] = {
     {"T2", "RNNSearch GRU, TensorFlow", {399, 3.40}, {665, 32.5}, {501, 11.8}, {493, 10.7}},
     {"T3-Theano", "RNNSearch, Theano", {596, 20.8}, {988, 1.10}, {652, 24.1}, {658, 17.9}},

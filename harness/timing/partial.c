@@ -1,8 +1,6 @@
-/* idea   The root mean square of the first sixteenth of the features replaces the one of all
- * gain   features.
+/* idea   Takes the root mean square of the first sixteenth of the features instead of all.
  * gain   The statistics read a sixteenth of each row.
- * fails  Fails if the first features differ from the others: a row that begins with small values
- *        becomes too large.
+ * fails  Fails if the first features differ from the others: a small beginning enlarges the row.
  * SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
 #include "dtype.h"

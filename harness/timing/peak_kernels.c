@@ -1,11 +1,9 @@
 /* Chains of multiply-adds in registers, compiled once for each ISA; the build defines PEAK_NAME
- * (peak_avx2). An ISA without fused multiply-add multiplies and then adds. SPDX-License-Identifier:
- * MIT */
+ * (peak_avx2). An ISA without FMA multiplies, then adds. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "vec.h"
 
-/* x / 2 + 1 stays below 2. Every call passes a constant number of chains, so that the chains stay
- * in registers. */
+/* x / 2 + 1 stays below 2. Calls pass a constant number of chains, so they stay in registers. */
 NL_INLINE double run(size_t steps, const int chains) {
     const vf half = vset(0.5F), one = vset(1);
     vf x[PEAK_CHAINS];

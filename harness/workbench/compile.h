@@ -18,8 +18,7 @@ typedef struct command {
 void command_add(command *c, const char *format, ...);
 void command_words(command *c, const char *words); /* which spaces separate */
 
-/* False: it failed. If it could not run, `error` has the reason; otherwise the command has printed
- * it. */
+/* False: it failed. `error` has the reason if it could not run; else the command printed it. */
 bool command_run(command *c, char *error, size_t size);
 
 /* Runs a command on untrusted input, in the given folder, with a fixed environment, without a
@@ -37,8 +36,7 @@ typedef struct compiled {
 } compiled;
 
 /* The kernel gets the name try/NAME, from its file. The compiler is CC of the environment, this
- * build's compiler, or cc. False: `error` has the reason, or is empty if the compiler has printed
- * the reason. */
+ * build's compiler, or cc. False: `error` has the reason, or is "" if the compiler printed it. */
 bool compile_kernel(const char *file, compiled *out, char *error, size_t error_size);
 
 /* The first part of compile_kernel(): makes the folder, chooses the compiler and the ISA. */

@@ -8,8 +8,7 @@
 
 enum { TEXT_MOST = 1 << 20, PREPROCESSED_MOST = 64 << 20 };
 
-/* A kernel may use everything that C and this project offer, except files, its own threads, and the
- * clock. */
+/* A kernel may use all of C and this project, except files, its own threads, and the clock. */
 static const char usual_headers[] =
     "kernel.h vec.h parallel.h normlab.h normlab_kernel.h assert.h complex.h ctype.h errno.h "
     "fenv.h "

@@ -14,9 +14,8 @@
 bool fence_kernel(const char *file, const assignment *rules, compiled *out, char *error,
                   size_t error_size);
 
-/* The calls of a compiled kernel: mathematics, memory and OpenMP's threads are allowed. Opening
- * files, starting threads or processes, reading the clock and calling the library's layers are
- * forbidden. */
+/* The calls of a compiled kernel: mathematics, memory and OpenMP's threads are allowed. Files,
+ * starting threads or processes, the clock and the library's layers are forbidden. */
 
 /* Checks the undefined symbols of a shared library without loading it. no_double: also forbids
  * functions in double that exist in float, such as fma(). False: `why` names the first forbidden
@@ -28,7 +27,6 @@ bool symbols_allowed(const char *library, bool no_double, char *why, size_t size
 enum { NO_DOUBLE = 1, NO_HALF = 2 };
 
 /* Checks the assembly of x86-64 or aarch64, and overwrites the text. Forbidden are instructions
- * that call the system, read a clock, or never come from a compiler. The rules NO_DOUBLE and
- * NO_HALF also forbid computing in double or more, and conversions of f16. False: why names the
- * instruction. */
+ * that call the system, read a clock, or never come from a compiler. NO_DOUBLE and NO_HALF forbid
+ * computing in double or more, and conversions of f16. False: why names the instruction. */
 bool instructions_allowed(char *assembly, int rules, char *why, size_t size);

@@ -6,8 +6,7 @@
 
 #include <float.h>
 
-/* For any m, with d = x - m and c = E[d], the mean is m + c and var is E[d^2] - c^2, up to
- * rounding. */
+/* For any m, with d = x - m and c = E[d]: the mean is m + c and var is E[d^2] - c^2 (rounded). */
 NL_INLINE void from_sums(const work *w, strip *s) {
     const double per = w->per_count;
     const float eps = w->v.eps, *m = s->m;
@@ -61,8 +60,7 @@ NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
 }
 
 /* Writes y of the channels whose m is NaN. In place, this runs before the output step, which would
- * overwrite the x of these channels. It then sets coefficients with which the output step changes
- * nothing: (y - 0) * 1 + 0. */
+ * overwrite their x. Then it sets coefficients that change nothing: (y - 0) * 1 + 0. */
 NL_COLD void put_in_double(channels k, bool in_place) {
     const work *w = k.w;
     for (size_t j = k.j; j < k.end; j++) {

@@ -5,8 +5,7 @@
 /* Columns: a vector holds one value of each of VLEN adjacent channels, and its lanes are never
  * added to each other. The tensor is n rows of `columns`. */
 
-/* A tile's position in its piece: in the first block; at the beginning of a block, at the end, or
- * both. */
+/* A tile's position in its piece: in the first block; at a block's begin, end, or both. */
 typedef struct place {
     bool first, begins, ends;
 } place;
@@ -33,8 +32,7 @@ NL_INLINE void accumulate_row(accumulator *l, work w, nl_dtype t, size_t at, siz
     l->squares = vfma(e, g, l->squares);
 }
 
-/* Adds the sums to the sums of earlier blocks if the block ends here; otherwise stores them for the
- * next tile. */
+/* Adds the sums to earlier blocks' sums if the block ends; else stores them for the next tile. */
 NL_INLINE void store_sums(accumulator l, work w, size_t f, place in, float *sums) {
     if (in.ends && !in.first) {
         l.d += vload(NL_F32, sums, f, VLEN);

@@ -21,8 +21,7 @@ typedef struct backward_recipe {
 
 /* A row has one vector for each sum in any block, so its dx has the same bits in all blocks. dgamma
  * and dbeta are summed in float over PIECE_ROWS rows, each block separately first. Adding these
- * pieces' sums keeps the rounding errors, so that the error does not grow with the number of
- * rows. */
+ * pieces' sums keeps rounding errors, so the error does not grow with the rows. */
 enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
 
 /* Rows are summed in pieces of PIECE columns, as in rows.h. Longer rows are processed one by one,
@@ -34,8 +33,7 @@ typedef struct row_scale {
     vf mean, rstd, shift;
 } row_scale;
 
-/* The floats that are kept of a row. Arrays are padded by more than a third of a page, as in
- * kept.c. */
+/* The kept floats of a row. Arrays are padded by more than a third of a page, as in kept.c. */
 enum { KEPT = SUM_BLOCK };
 
 typedef float kept_array[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
@@ -118,8 +116,7 @@ NL_INLINE row_scale scale_of(const gradients *g, size_t r, backward_recipe q) {
     return (row_scale){vset(mean), vset(rstd), vset(shift)};
 }
 
-/* Lanes past the row's end have dy = gain = 0, and a masked xhat, since x = 0 may give an infinite
- * xhat. */
+/* Lanes past the row's end have dy = gain = 0, and a masked xhat: x = 0 may make it infinite. */
 NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     const vf part = gain * dy;
     if (q.centred) s.v += part;
@@ -195,8 +192,7 @@ NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, ba
     }
 }
 
-/* The first reading of a block. Sets fields one by one, because an initializer would clear all
- * fields. */
+/* The first reading of a block. Sets fields one by one: an initializer would clear all fields. */
 NL_INLINE void sum_block(block *b, const gradients *g, size_t r, kept_row *kept, bool agree,
                          backward_recipe q) {
     const size_t c = g->v.c;
@@ -214,8 +210,7 @@ NL_INLINE void sum_block(block *b, const gradients *g, size_t r, kept_row *kept,
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 
-/* These sizes decide the order of additions: vectors, blocks of sums, pieces of rows and
- * columns. */
+/* Sizes that decide the order of additions: vectors, blocks, pieces of rows and of columns. */
 static const nl_threshold row_thresholds[] __attribute__((unused)) = {{NL_OF_C, VLEN},
                                                                       {NL_OF_C, STEP},
                                                                       {NL_OF_C, SUM_BLOCK},

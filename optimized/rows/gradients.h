@@ -7,8 +7,7 @@
 
 #include <string.h>
 
-/* The sums of a vector of columns over all earlier pieces of rows, and the rounding error of each
- * sum. */
+/* The sums of a vector of columns over all earlier pieces of rows, and their rounding errors. */
 typedef struct compensated {
     vf dgamma, dgamma_error, dbeta, dbeta_error;
 } compensated;

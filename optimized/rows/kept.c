@@ -48,8 +48,7 @@ NL_INLINE vf kept_y(nl_view row, const float *kept, size_t i, size_t k, stats s,
     return y_of(row, i, k, vload(NL_F32, kept, i, k), s, q);
 }
 
-/* With a residual (only in RMSNorm, which has m = 0), the kept floats are x + residual: stores k of
- * them. */
+/* With a residual (RMSNorm only, so m is 0) the kept floats are x + residual: stores k floats. */
 NL_INLINE void put_sum(nl_view row, const float *kept, size_t i, size_t k) {
     if (row.residual_out) vstore(row.t, row.residual_out, i, k, vload(NL_F32, kept, i, k));
 }
@@ -149,14 +148,12 @@ NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept
 typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
 
 /* While row r is kept, row r - 2 is written, and row r - 1's statistics and row r + 1's guess are
- * computed. Statistics and guess are chains of dependent operations that take as long as about
- * twenty vectors. */
+ * computed. Statistics and guess are dependent operations, about as long as twenty vectors. */
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     assume(q.statistics == CERTIFIED);
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
-    /* gamma, beta and tensors often begin at a page; these copies begin an eighth of a page
-     * later. */
+    /* gamma, beta and tensors often begin at a page; these copies begin 1/8 page later. */
     struct {
         float before[128];
         kept_row space[3], gamma, beta;

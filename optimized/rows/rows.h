@@ -41,9 +41,8 @@ static const nl_threshold kept_thresholds[]
 #define rows_kept_forward NL_OF_ISA(rows_kept_forward)
 NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
-/* For rows of at most SHORT vectors, without a residual or a cast (together.c): processes VLEN rows
- * at a time, or up to FEW rows one by one. gamma and beta of up to HELD vectors stay in
- * registers. */
+/* For rows of at most SHORT vectors, without a residual or a cast (together.c): VLEN rows at a
+ * time, or up to FEW rows one by one. Up to HELD vectors of gamma and beta stay in registers. */
 enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
 #define rows_short_forward NL_OF_ISA(rows_short_forward)
@@ -74,8 +73,7 @@ static __attribute__((noinline, unused)) void run_each_outer(rows_instance *inst
     }
 }
 
-/* Is xhat rounded before it is multiplied by the gain? In f32 rounding changes nothing, so
- * false. */
+/* Is xhat rounded before it is multiplied by the gain? False in f32: no rounding. */
 NL_INLINE bool casts(const nl_problem *p) {
     return p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
 }

@@ -247,8 +247,7 @@ NL_INLINE void rows_of_type(const nl_view *whole, nl_dtype t, bool streams) {
     if (streams) vfence();
 }
 
-/* These are separate functions, because compilers take more than twice the time for a function of
- * twice the size. */
+/* Separate functions: compilers need more than twice the time for a function twice as large. */
 static NL_OUTLINED void rows_f32(const nl_view *v, bool streams) {
     rows_of_type(v, NL_F32, streams);
 }

@@ -31,8 +31,7 @@ NL_INLINE void put_waiting(shared_line *line) {
     line->held = 0;
 }
 
-/* The address for the bytes before a row's whole lines: after the collected bytes if they end at
- * y. */
+/* The address for the bytes before a row's whole lines: behind collected bytes that end at y. */
 NL_INLINE void *head_at(shared_line *line, void *y, size_t bytes) {
     if (line->held && line->y + line->held != (char *)y) put_waiting(line);
     if (line->held == 0) return y;
@@ -46,8 +45,7 @@ NL_INLINE void *tail_at(shared_line *line, void *y, size_t bytes) {
     return line->bytes;
 }
 
-/* Streams a whole line. Call this at a row's end, because its load waits for the stores of the
- * row's head. */
+/* Streams a whole line. Call at a row's end, since it waits for the stores of the row's head. */
 NL_INLINE void put_if_whole(shared_line *line) {
     if (line->held != LINE) return;
     float whole[LINE / sizeof(float)]; /* moves bits only; the elements may be 16-bit */
