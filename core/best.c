@@ -253,7 +253,7 @@ static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) 
 }
 
 /* What each thread of a threaded rung runs: the choice for one thread, on the rung's own ISA. In
- * backward the choice may decide the order of dgamma's sum, so it must not depend on threads. */
+ * backward the order of dgamma's sum may depend on the choice, so threads must not change it. */
 static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
 }

@@ -1,4 +1,4 @@
-/* The two entry points. They check every argument once, before anything is written.
+/* The two entry points, which check every argument once, before anything is written.
  * SPDX-License-Identifier: MIT */
 #include "best.h"
 #include "dtype.h"
@@ -127,9 +127,10 @@ static __attribute__((noinline)) nl_status check_overlaps_of_strided(const nl_pr
     return check_overlaps(p, at, given, bytes, false);
 }
 
-/* On one short row this check costs as much as the kernel. It is inlined, so that the absence of a
- * buffer is a compile-time constant. Callers initialize every element of the array explicitly: with
- * gaps, compilers would clear the whole array first, which takes as long as the other tests. */
+/* On one short row this check costs as much as the kernel. The check is inlined, so that the
+ * absence of a buffer is a compile-time constant. Callers initialize every element of the array
+ * explicitly: with gaps, compilers would clear the whole array first, which takes as long as the
+ * other tests. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
                                   size_t scratch_bytes, bool packed) {
     const struct nl_pass_row *pass = &nl_passes[p->pass];

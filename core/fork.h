@@ -1,6 +1,6 @@
-/* Times the calls with impl NULL to find out whether threads pay. That depends on the machine's
- * load and on how OpenMP's threads wait. Results do not change: a threaded rung gives the same bits
- * with any number of threads. SPDX-License-Identifier: MIT */
+/* Times the calls with impl NULL to find out whether threads pay. The answer depends on the
+ * machine's load and on how OpenMP's threads wait. Results do not change: a threaded rung gives the
+ * same bits with any number of threads. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "layer.h"

@@ -28,7 +28,7 @@ NL_INLINE bool nl_is_packed(const nl_problem *p) {
 }
 
 /* A division takes as long as a short row, so r / inner is computed as r * reciprocal / 2^64,
- * rounded down. This is exact up to 2^32 rows. */
+ * rounded down. The result is exact up to 2^32 rows. */
 static inline nl_rows nl_rows_of(const nl_problem *p) {
     nl_rows rows = {.x = nl_stride_of(p, p->x_stride),
                     .dy = nl_stride_of(p, p->dy_stride),

@@ -1,5 +1,6 @@
-/* Code that the demonstrations of 16-bit arithmetic share. They round each result to the storage
- * type before using it. The demonstrations differ only in their sums. SPDX-License-Identifier: MIT */
+/* Code that the demonstrations of 16-bit arithmetic share. The demonstrations round each result to
+ * the storage type before using it. Only their sums differ.
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "kernel.h"

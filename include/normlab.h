@@ -60,7 +60,8 @@ typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 
 /* FLOAT normalizes x + residual as a float (FlashInfer's fused kernels, nano-vllm). ROUNDED first
- * rounds it to dtype, as if stored and read again (vLLM's kernels, Hugging Face, PyTorch eager). */
+ * rounds the sum to dtype, as if stored and read again (vLLM's kernels, Hugging Face, PyTorch
+ * eager). */
 typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
 
 /* How y or dx is stored. STREAMING bypasses the caches, which saves memory traffic; CACHED leaves
@@ -194,7 +195,7 @@ typedef struct nl_impl {
     bool range_safe;                /* correct even if a sum of squares leaves float's range */
     bool demonstration;             /* made to show an error: measured, but with no error bound */
     nl_method method;
-    int lanes; /* independent accumulators in each sum; more accumulators have less error */
+    int lanes; /* independent accumulators in each sum; more accumulators give less error */
     void (*forward)(const nl_problem *, const nl_forward_args *, int threads);
     void (*backward)(const nl_problem *, const nl_backward_args *, int threads);
     size_t (*scratch)(const nl_problem *); /* bytes of scratch; NULL: never needs scratch */
@@ -212,7 +213,7 @@ typedef struct nl_rows {
 typedef struct nl_plan {
     int threads;         /* upper limit of the kernel's last argument */
     bool streams;        /* implementations with heeds_stores store past the caches */
-    bool pieces;         /* threaded row norm: threads share each row if there are fewer rows */
+    bool pieces;         /* threaded row norm: threads share each row, as rows are fewer */
     const nl_impl *each; /* threaded row norm: implementation for each thread's rows */
     size_t first;        /* strided rows: row 0 of the kernel's problem is row `first` of rows */
     size_t first_cache;  /* bytes of a core's first-level data cache */
@@ -252,7 +253,7 @@ NL_API const char *nl_isa_best(void);
 
 /* The recommended implementation for the problem and `threads` threads, on the widest ISA that runs
  * here; nl_forward(NULL, ...) runs it. NULL if none accepts the problem. Small problems get an
- * implementation without threads. Outputs larger than the caches get one that streams, unless
+ * implementation without threads. Outputs larger than the caches get a streaming one, unless
  * p->stores decides. `normlab tune` can write thresholds to a file; the environment variable
  * NL_TUNING names this file, which replaces the default thresholds.
  *

@@ -97,8 +97,8 @@ static bool is_spoilt(const job *k, size_t g) {
     return !finite;
 }
 
-/* Then no sum is a number, neither in double nor in long double. If centred, all results are NaN;
- * otherwise finite values become 0. */
+/* With a NaN or an infinity no sum is a number, in double as in long double. If centred, all
+ * results are NaN; otherwise finite values become 0. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;

@@ -24,7 +24,8 @@ typedef struct scan {
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
 /* Is it a control character? Files may contain only two kinds of control characters, tabs and line
- * ends. Any other is damage, and printing it could send an escape sequence to the terminal. */
+ * ends. Any other control character is damage, and printing it could send an escape sequence to the
+ * terminal. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control

@@ -18,8 +18,8 @@ typedef struct npy {
 
 void npy_free(npy *a);
 
-/* A supported element type: A type: NumPy's letter, the name in a .npy file, our name, and the
- * library's type for it. */
+/* A supported element type: NumPy's letter, the name in a .npy file, our name, and the library's
+ * type for it. */
 typedef struct npy_type {
     char letter;
     const char *name, *our_name; /* "f4", "f32"; ml_dtypes calls bf16 "V2": two bytes */

@@ -52,7 +52,7 @@ bool setting_same_race(const setting *a, const setting *b);
 /* The reason why a setting has no figure; "": it has a figure. */
 const char *setting_why(const setting *s);
 
-/* Does the machine lack something that the race needs? Then the race has not failed. */
+/* Does the machine lack something that the race needs? Such a race has not failed. */
 bool claim_lacks(const char *why);
 
 /* Is the setting measured by another program, in a framework (evidence.h), instead of in a mode? */
@@ -100,7 +100,7 @@ enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };
 void claim_sentence(const claim *c, char *text, size_t size);
 
 /* The caches of the machine that was measured, as in machine.txt: "L1 48K (cpus 0), L2 ...".
- * Without this text, the caches of this machine. */
+ * Without this text, the caches of this machine count. */
 void claim_caches(const char *caches);
 
 /* "SIMD, 64 x 1024 in L2" */

@@ -147,7 +147,7 @@ bool evidence_seal(const char *folder) {
     return out && fclose(out) == 0;
 }
 
-/* Adds a pass. Facts about the machine that machine.txt lacks are taken from home. False: e->fault
+/* Adds a pass. Facts about the machine that machine.txt lacks come from `home`. False: e->fault
  * describes the damage. */
 static bool read_pass(evidence *e, const char *folder, const origin *home, origin *o) {
     const size_t before = e->count;

@@ -1,6 +1,6 @@
 /* Layers without statistics that were proposed as replacements of norms: y = gamma * f(alpha * x) +
- * beta. f is tanh in Dynamic Tanh (arXiv 2503.10622) and erf in Derf (arXiv 2512.10938). They
- * compute in f32 and are compiled once for each ISA. SPDX-License-Identifier: MIT */
+ * beta. f is tanh in Dynamic Tanh (arXiv 2503.10622) and erf in Derf (arXiv 2512.10938). These
+ * layers compute in f32 and are compiled once for each ISA. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>

@@ -39,8 +39,8 @@ static struct {
     nl_status status;
 } series;
 
-/* callgrind collects events inside the function of this name. It is not static, since a compiler
- * could rename a static function. */
+/* callgrind collects events inside the function of this name. The function is not static, since a
+ * compiler could rename it. */
 void counting_this_call(void);
 __attribute__((noinline)) void counting_this_call(void) {
     series.status = instance_call(&series.in, 1);
@@ -52,7 +52,7 @@ static void call_twice(void) {
 }
 
 /* Runs on a separate stack. The address of the usual stack depends on the environment's length, and
- * it decides which lines of the buffers the stack evicts. */
+ * decides which lines of the buffers the stack evicts. */
 static void call_apart(void) {
 #ifdef __linux__
     static _Alignas(4096) char stack[1 << 23];

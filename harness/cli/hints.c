@@ -11,7 +11,7 @@ enum { KEPT = 4 };
 /* SLOW: above this many elements, one case is enough. WIDE: with this many features, most mistakes
  * give different numbers. NARROW: with this few, many mistakes give equal numbers. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
-/* The most elements for a hint: more than any case of the suite has; more take minutes. */
+/* The most elements for a hint. No case of the suite has more; larger cases take minutes. */
 enum { MOST = 1 << 23 };
 typedef struct lesson {
     const nl_impl *impl;

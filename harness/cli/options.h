@@ -32,7 +32,8 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
                  bool strict, int *first);
 
-/* If this is not NULL, options_read() only calls it with each option, and returns NL_EXIT_OK. */
+/* If options_shown is not NULL, options_read() only calls it with each option and returns
+ * NL_EXIT_OK. */
 extern void (*options_shown)(const option_spec *option);
 
 /* Prints "normlab COMMAND: ..." with the command of the last options_read; always returns false. */
@@ -60,7 +61,7 @@ enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTE
 void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
                  const char *other);
 
-/* Timed kernels and their .scratch run in this process. If a kernel ends it, the program names the
- * kernel and does not exit with 0: until blame_nobody(), exit() gives `code`. */
+/* Timed kernels and their .scratch run in this process. If a kernel ends this process, the program
+ * names the kernel. Until blame_nobody(), exit() gives `code`, not 0. */
 void blame_watch(int code);
 void blame_nobody(void);

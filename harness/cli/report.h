@@ -34,7 +34,7 @@ enum { FAILURES_MAX = 20 };
 void report_failure(const row *line, int threads);
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads);
 
-/* Did Ctrl-C end the command? If so, prints the number of finished cases. */
+/* Did Ctrl-C end the command? After Ctrl-C, also prints the number of finished cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);
 
 /* The hints below a check: for each implementation that failed, its most instructive failure.

@@ -13,7 +13,7 @@ bool colour_wanted(FILE *out);
  * every ten seconds. done == total ends the display. */
 void progress(size_t done, size_t total, const char *what);
 
-/* Did Ctrl-C end the command? If so, prints that the measurements so far are kept. */
+/* Did Ctrl-C end the command? After Ctrl-C, also prints that the measurements so far are kept. */
 bool progress_interrupted(void);
 
 /* Clears the progress line. Call before printing anything else. */

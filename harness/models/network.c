@@ -51,8 +51,8 @@ static void add(const network *net, float *to, const float *from) {
     for (size_t i = 0; i < elements(net); i++) to[i] += from[i];
 }
 
-/* Zeroes the elements of `to` for which `by` is not positive. This is ReLU if by == to, and ReLU's
- * derivative if `by` is ReLU's output. */
+/* Zeroes the elements of `to` for which `by` is not positive. The result is ReLU if by == to, and
+ * ReLU's derivative if `by` is ReLU's output. */
 static void rectify(const network *net, float *to, const float *by) {
     for (size_t i = 0; i < elements(net); i++)
         if (!(by[i] > 0)) to[i] = 0;

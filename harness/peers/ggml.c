@@ -70,7 +70,7 @@ static void build_backward(plan *k) {
     ggml_build_forward_expand(k->graph, t);
 }
 
-/* The cached plan. The first call builds the graph. It belongs to verification and is not timed. */
+/* The cached plan. The first call, in verification (not timed), builds the graph. */
 static plan *find_plan(const plan *wanted) {
     static plan plans[PLANS];
     static size_t next;

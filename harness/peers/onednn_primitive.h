@@ -36,7 +36,7 @@ typedef struct plan {
     float *x;             /* [n][c]: x + residual, or a temporary dx; NULL until needed */
 } plan;
 
-/* Call this function first. It registers note(), which shows a message whenever something fails. */
+/* Call this function first. note() shows a message whenever something fails. */
 bool onednn_start(void (*note)(const char *text));
 
 /* The name of oneDNN's implementation; NULL: there is none. */

@@ -19,6 +19,6 @@ typedef struct part {
 enum { PARTS = 8 };
 
 /* Runs the layer on the parts that have an address. Tensors and parameters have the type of the
- * problem. The first call of a problem makes the session; it belongs to verification and is not
- * timed. A failing call leaves the outputs unchanged, which the harness detects. */
+ * problem. The first call of a problem, in verification (not timed), makes the session. A failing
+ * call leaves the outputs unchanged, which the harness detects. */
 bool run_parts(const nl_problem *p, const part *parts, int count, int threads);

@@ -56,7 +56,7 @@ int fault_access(const void *context) {
 
 #if defined(__x86_64__)
 static bool has_clflushopt(void) {
-    static int known = -1; /* virtual machines trap CPUID, which is slow */
+    static int known = -1; /* cached, because virtual machines trap CPUID */
     unsigned a, b = 0, c, d;
     if (known < 0) known = __get_cpuid_count(7, 0, &a, &b, &c, &d) && b & bit_CLFLUSHOPT;
     return known;

@@ -18,7 +18,7 @@ typedef struct result {
     double limit_pct, aa_band;                 /* aa_band: relative, 0.004 is 0.4 % */
     double speedup, speedup_low, speedup_high; /* the baseline's time over this row's time */
     double n, c, s, bytes;
-    const struct result **each; /* rows of the passes if it is a pool; otherwise NULL */
+    const struct result **each; /* in a pool, the rows of its passes; otherwise NULL */
     size_t passes, pass;        /* number of passes; index of this pass */
 } result;
 
@@ -55,7 +55,7 @@ const char *results_fact(const results *r, const char *key);
 
 /* Functions that compare how two result files were measured. */
 
-/* Do processor, caches and architecture agree? If not, `why` names differing or unknown facts. */
+/* Do processor, caches and architecture agree? If false, `why` names differing or unknown facts. */
 bool facts_one_machine(const results *file, char why[200]);
 
 /* The facts that differ, as lines of text; the caller frees the text; NULL: none. Leaves out the

@@ -1,6 +1,6 @@
-/* Every norm has a sum of squares. How fast does its rounding error grow with the length of the
- * row? Sums the same values in seven ways and compares each result with a compensated double sum of
- * the exact squares. SPDX-License-Identifier: MIT */
+/* Every norm has a sum of squares. How fast does the sum's rounding error grow with the row's
+ * length? Sums the same values in seven ways and compares each result with a compensated double sum
+ * of the exact squares. SPDX-License-Identifier: MIT */
 #include "dtype.h"
 #include "base/random.h"
 #include "base/stats.h"

@@ -18,7 +18,7 @@ static const step_shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, TOKENS = 128 };
 
-/* The steps: one token after tokens in the cache, a prompt, and a training step. For the GRU they
+/* The steps: one token after tokens in the cache, a prompt, and a training step. The GRU's steps
  * differ in rows. */
 static const struct mode {
     const char *name;

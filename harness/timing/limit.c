@@ -55,7 +55,7 @@ void limit_move(const limit_job *job, int threads) {
         nl_parallel_for((job->bytes + GRAIN - 1) / GRAIN, threads, piece, (void *)job);
 }
 
-/* Wide vectors and long steps matter only for data in the caches. Trials there are short. */
+/* Wide vectors and long steps matter only for data in the caches. Only their trials are short. */
 static const double long_call_ns = 1e6;
 
 typedef struct candidates {

@@ -8,8 +8,8 @@ enum { PARTS_MAX = 24, WORDS_MAX = 48 };
 
 /* A kernel gets a category's points if it is right on all the cases. PART_BITS also requires the
  * same bits on any number of threads; PART_BATCH requires the same bits of a row in any batch. A
- * speed, a count or an error has one case. Its points grow with the logarithm, from none at `from`
- * to all at `to`; for a speed or a count, in steps. */
+ * speed, a count or an error has one case. The points grow with the value's logarithm, from none at
+ * `from` to all at `to`; for a speed or a count, in steps. */
 typedef struct part {
     enum {
         PART_CATEGORY,

@@ -15,7 +15,7 @@ static const char forbidden[] = " syscall sysenter int rdtsc rdtscp rdpmc svc hv
 
 #if defined(__x86_64__)
 
-/* The arithmetic of SSE and AVX, without v, b231 and the type. x87 except its control word. */
+/* The arithmetic of SSE and AVX, without v, b231 and the type. Also x87 except its control word. */
 static bool is_double(const char *name, size_t n, const char *rest) {
     static const char arithmetic[] = " add sub mul div sqrt min max hadd hsub addsub dp round "
                                      "rndscale reduce rcp14 rsqrt14 scalef fmadd fmsub fnmadd "

@@ -5,7 +5,7 @@
 /* Columns: a vector holds one value of each of VLEN adjacent channels, and its lanes are never
  * added to each other. The tensor is n rows of `columns`. */
 
-/* A tile's position in its piece: in the first block; at a block's begin, end, or both. */
+/* A tile's position in its piece: in the first block; at a block's start, end, or both. */
 typedef struct place {
     bool first, begins, ends;
 } place;

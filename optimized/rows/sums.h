@@ -1,4 +1,4 @@
-/* Two sums along a row, of v and of v * d. They are computed in blocks, so that a value goes
+/* Two sums along a row, of v and of v * d. The sums are computed in blocks, so that a value goes
  * through few additions to much larger sums. SPDX-License-Identifier: MIT */
 #pragma once
 
