@@ -16,23 +16,23 @@
 
 static const char help[] =
     "normlab bench [options] CASE... | FILE...\n\n"
-    "Verifies every implementation of a case, times those that are right against each other and\n"
-    "against the machine's limit, and verifies them again (docs/measuring.md). Stops when every\n"
-    "interval is narrower than --precision or the time is up, and reports which.\n\n"
+    "Verifies every implementation of a case, times the right ones against each other and\n"
+    "against the machine's limit, and verifies again (docs/measuring.md). Stops when every\n"
+    "interval is narrower than --precision or the time is up, and reports the reason.\n\n"
     "  --impl GLOB[@ISA]      only these, several with commas; `best`: the choice of nl_best().\n"
     "                         Default: all but peers (docs/peers.md) and demonstrations, which\n"
-    "                         show errors, not speed. A name is timed on the widest instruction\n"
+    "                         show errors, not speed. A kernel is timed on the widest instruction\n"
     "                         set that runs here (NL_ISA=avx2 in the environment: at most that);\n"
-    "                         with @avx2 on that one, with @* on all\n"
+    "                         with @avx2 on AVX2, with @* on all sets\n"
     "  --load FILE.so         also the kernels of a library (normlab_kernel.h); may be repeated\n"
-    "  --baseline GLOB[@ISA]  compare with this one, or `best` (the naive rung, else the first)\n"
-    "  --threads N            threads for those that use them, and for the limit (1)\n"
-    "  --seconds S            of timing per implementation and case (0.3; with --quick 0.05)\n"
+    "  --baseline GLOB[@ISA]  compare with this, or `best` (the naive rung, else the first)\n"
+    "  --threads N            threads for kernels that use them, and for the limit (1)\n"
+    "  --seconds S            time per implementation and case (0.3; with --quick 0.05)\n"
     "  --precision P          stop when half of every interval is below this fraction (0.01)\n"
     "  --margin M             differences below this fraction are SAME (0.02)\n"
-    "  --passes N             measure all of it N times, in fresh processes and random orders;\n"
-    "                         intervals cover what differs between passes. --out is a folder,\n"
-    "                         to which passes are added; `compare` compares two of them\n"
+    "  --passes N             measure everything N times, in fresh processes and random orders;\n"
+    "                         intervals cover differences between passes. --out is a folder,\n"
+    "                         to which passes are added; `compare` compares two folders\n"
     "  --out FILE.csv         results; beside them FILE.rounds.csv and FILE.machine.txt\n"
     "  --quick                short timing, cases up to 2097152 elements\n\n"
     "Verdicts against the baseline: FASTER, SLOWER, SAME, or NOT RESOLVED.\n\n"
@@ -58,7 +58,7 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     return case_options_selects(j->o, impl, c) && !gate_wrong(j->gates, impl, c);
 }
 
-/* Is it the choice of nl_best(), which also tries numbers of threads? */
+/* Is the implementation `best`, the choice of nl_best(), which also tries numbers of threads? */
 static bool unnamed(void *context, const nl_impl *impl) {
     const job *j = context;
     return impl->threaded && j->o->impl && !impl_matches(j->o->impl, impl);

@@ -1,5 +1,5 @@
-/* `normlab check`: compares every implementation of a case with the reference, twice: with guard
- * pages at the ends of its buffers, then at their starts. SPDX-License-Identifier: MIT */
+/* `normlab check`: compares every implementation of a case with the reference in two calls. Guard pages touch
+ * the ends of the buffers in the first call, and their starts in the second. SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "best.h"
@@ -20,25 +20,25 @@
 static const char help[] =
     "normlab check [options] [CASE... | FILE...]\n\n"
     "Verifies implementations against the long-double reference. Without a case: a suite of every\n"
-    "layer, pass, type and kind of data. Exit code 1 when anything failed or nothing was "
+    "layer, pass, type and kind of data. Exit code 1 if anything failed or nothing was "
     "compared.\n"
     "\n"
     "  --impl GLOB[@ISA]  only these, several with commas; `best`: the choice of nl_best().\n"
     "                     Default: all but peers (docs/peers.md)\n"
     "  --load FILE.so     also the kernels of a library (normlab_kernel.h); may be repeated\n"
-    "  --threads N        threads for those that use them (1)\n"
+    "  --threads N        threads for kernels that use them (1)\n"
     "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
     "  --batch            a loaded kernel, or a peer, fails if a row's bits depend on its batch;\n"
-    "                     otherwise a note. Our own always fail\n"
+    "                     otherwise it gets a note. Our own kernels always fail\n"
     "  --first            stop at the first failure\n"
     "  --quick            leave out cases above 2097152 elements\n"
-    "  --long[=SECONDS]   the suite and what takes long: 10^6 rows, 2^20 features, outputs past "
+    "  --long[=SECONDS]   the suite and slow cases: 10^6 rows, 2^20 features, outputs past "
     "the\n"
     "                     caches; then cases drawn for SECONDS\n"
-    "  --seed N           other cases are drawn (0)\n"
-    "  --errors FILE      fail where an error is above the largest on record, or not on record;\n"
+    "  --seed N           draw other cases (0)\n"
+    "  --errors FILE      fail if an error is above the largest on record, or not on record;\n"
     "                     only with the suite\n"
-    "  --update-errors FILE  put the errors of what runs here on record\n\n"
+    "  --update-errors FILE  record the errors of the implementations that run here\n\n"
     "Examples:\n"
     "  normlab check\n"
     "  normlab check --errors tests/largest_errors.csv\n"
@@ -52,8 +52,8 @@ static const char model[] = "(the model's own y)";
 
 typedef struct count {
     size_t ok, fail, demo, skip;
-    double share; /* largest error over its bound, where there is a bound */
-    bool depends; /* a note that bits depend on the batch was printed */
+    double share; /* largest ratio of an error to its bound */
+    bool depends; /* the note that bits depend on the batch was printed */
 } count;
 
 static void add(count *n, const verdict *v) {
@@ -67,20 +67,21 @@ static void add(count *n, const verdict *v) {
 
 typedef struct job {
     const case_options *o;
-    bool whole;        /* the suite: shows a failure on the smallest case that has it */
+    bool whole;        /* checks the suite: shows each failure on the smallest case */
     report out, quiet; /* quiet: without a table */
-    bool rows;         /* in the table: every row, not only failures */
+    bool rows;         /* print every row of the table, not only failures */
     checkers checkers;
-    count *counts; /* one per implementation, then one for models; shared with the checkers */
+    count *counts; /* one per implementation, then one for models; memory shared with the
+                    * checkers */
     count all;
-    unsigned char *states; /* [implementations][cases]: how each ended */
+    unsigned char *states; /* [implementations][cases]: outcome of each check */
     error_record largest;
 } job;
 
 enum {
-    GIVEN_UP = 200, /* an implementation that fails this often fails on most cases, each time in a
-                     * process of its own */
-    MANY = 100      /* with so many cases, checkers repay their start */
+    GIVEN_UP = 200, /* after this number of failures an implementation is not called again: a
+                     * failure costs a process */
+    MANY = 100      /* from this number of cases on, checkers save time */
 };
 
 static size_t index_of(const nl_impl *m) {
@@ -96,7 +97,7 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
 }
 
 static bool note(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
-    job *j = context; /* peers' versions vary, and loaded kernels are not on record */
+    job *j = context; /* the record has no peers, whose versions vary, and no loaded kernels */
     return !j->o->errors || !nl_is_own(m) || error_record_note(&j->largest, m, c, v);
 }
 
@@ -131,7 +132,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     const bool failed = v->outcome == OUTCOME_FAIL;
     const int threads = case_options_threads(j->o, c);
     count *its = &j->counts[index_of(m)];
-    if (its->fail >= GIVEN_UP) return; /* a checker was stopped too late */
+    if (its->fail >= GIVEN_UP) return; /* another checker reached the limit first */
     const size_t number = (size_t)(c - j->o->cases.items);
     if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
         j->states[index_of(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
@@ -199,7 +200,7 @@ static void summarize(const count *counts) {
         if (n->ok)
             fprintf(stderr, "%.1f %%\n", 100 * n->share);
         else
-            fprintf(stderr, "-\n"); /* nothing was checked against a bound */
+            fprintf(stderr, "-\n"); /* no error was checked against a bound */
     }
 }
 
@@ -272,7 +273,7 @@ int cmd_check(int argc, char **argv) {
                 o.update_errors ? "update-" : "");
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
-    /* the record of errors is made with SUITE_FOR_ALL */
+    /* the record of errors covers SUITE_FOR_ALL */
     const suite_depth depth = o.also_long >= 0      ? SUITE_LONG
                               : o.impl && !o.errors ? SUITE_FOR_FEW
                                                     : SUITE_FOR_ALL;
@@ -301,7 +302,7 @@ int cmd_check(int argc, char **argv) {
     if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
     if (input_ok && (o.cases.count != 1 || !j.out.table))
-        summarize(counts); /* for one case the table is enough */
+        summarize(counts); /* one case needs no summary: the table is enough */
     for (size_t i = 0; whole && !stopped && !ended && !o.impl && i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (counts[i].ok + counts[i].fail + counts[i].demo + counts[i].skip || nl_is_peer(m->name))

@@ -29,23 +29,23 @@ static void help(void) {
         "%s/NAME.txt; the default is every file in that folder. Every\n"
         "implementation is verified before it is timed, and again afterwards (docs/claims.md).\n\n"
         "  --out FILE.csv  a line for each claim and setting, the machine's facts beside it\n"
-        "  --seconds S     of timing for each candidate of a race (0.2; with --quick 0.02), four\n"
-        "                  times that above %d elements\n"
+        "  --seconds S     time for each candidate of a race (0.2; with --quick 0.02), four\n"
+        "                  times S above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n"
-        "  --passes N      measure in N fresh processes, with pauses, in an order drawn anew each\n"
-        "                  time; then pool them with the kept passes on the same kernels. From\n"
+        "  --passes N      measure in N fresh processes, with pauses, each in a new random order;\n"
+        "                  then pool them with the stored passes of the same kernels. With\n"
         "                  fewer than %d the answer is a FIRST LOOK: another run may differ\n"
         "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
         "--passes,\n"
         "                  nothing is timed\n"
-        "  --stability     instead: how often three passes, of %d or more, contradict the others\n"
-        "  --measured FILE.csv  also the times inside frameworks, which\n"
+        "  --stability     how often three of the passes (%d or more) contradict the others\n"
+        "  --measured FILE.csv  add the times inside frameworks, which\n"
         "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
         "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
         "                  them; may be repeated\n\n"
         "Answers: HOLDS; FAILS; DEPENDS, if settings disagree; NOT RESOLVED, if an interval with\n"
-        "the A/A band is too wide; NOT RUN, with --quick; FIRST LOOK, no answer yet. The claim\n"
-        "means the first setting, marked >. A claim that fails is a result: exit\n"
+        "the A/A band is too wide; NOT RUN, with --quick; FIRST LOOK, no answer yet. The answer\n"
+        "is about the first setting, marked >. A claim that fails is a result: exit\n"
         "code 0. The CSV also has the verdict of each setting: SUPPORTED, REFUTED, SAME (no\n"
         "difference beyond the claim's margin) or NOT RESOLVED.\n\n"
         "Quantities:\n",
@@ -66,18 +66,18 @@ static void help(void) {
            "  normlab claims my_claim.txt --load ./mine.so\n");
 }
 
-/* The options of passes: their folder, and the arguments of the child process that makes one. */
+/* Options of passes: the folder of the passes, and the arguments of the child process that makes a pass. */
 typedef struct pass_options {
-    int passes;         /* to make */
-    const char *folder; /* NULL: gather() sets it to the processor's */
-    const char *races;  /* the child's file */
-    char **names;       /* of the claims */
+    int passes;         /* number of passes to make */
+    const char *folder; /* NULL: gather() sets the processor's folder */
+    const char *races;  /* file of the races of a child process */
+    char **names;       /* names of the claims */
     int name_count;
     double seconds;
     bool quick, stability;
 } pass_options;
 
-/* The number of races tells later whether any were lost. */
+/* The number of races shows later whether a race was lost. */
 static bool describe_pass(const char *folder, const char *races, bool quick) {
     char path[4400], error[700];
     evidence e = {0};
@@ -109,7 +109,7 @@ static bool run_pass(const void *context, const char *folder, unsigned seed) {
     argv[n++] = "--seed", argv[n++] = drawn;
     if (p->quick) argv[n++] = "--quick";
     for (size_t i = 0; i < loads; i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
-    argv[n++] = "--"; /* before names such as -x.txt */
+    argv[n++] = "--"; /* a name may begin with '-', as -x.txt */
     for (int i = 0; i < p->name_count; i++) argv[n++] = p->names[i];
     argv[n] = NULL;
     const bool ran = process_run(argv) == NL_EXIT_OK;
@@ -168,7 +168,9 @@ static int parse(int argc, char **argv, claims_job *j, const char **path, pass_o
                                  {"load", OPTION_LOAD, NULL, 0, 0},
                                  {"passes", OPTION_COUNT, &p->passes, 1, 999},
                                  {"evidence", OPTION_TEXT, &p->folder, 0, 0},
-                                 {"races", OPTION_TEXT, &p->races, 0, 0}, /* of one pass: its own */
+                                 {"races", OPTION_TEXT, &p->races, 0, 0}, /* internal: a child
+                                                                           * process runs one
+                                                                           * pass */
                                  {"stability", OPTION_FLAG, &p->stability, 0, 0},
                                  {"seed", OPTION_COUNT, &seed, 0, 1 << 30}};
     int first, code = options_read(argc, argv, NULL, specs, 10, false, &first);
@@ -228,7 +230,7 @@ static bool gather(claims_job *j, pass_options *p) {
     return false;
 }
 
-/* The child's part: only races, into a file. */
+/* Runs in the child process: writes only races, to a file. */
 static int one_pass(claims_job *j, const char *path) {
     FILE *out = fopen(path, "w");
     if (!out)
@@ -243,7 +245,7 @@ static int one_pass(claims_job *j, const char *path) {
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
-/* Adds a fact to those of the machine, beside the results. */
+/* Adds a fact to the machine's facts, which are stored beside the results. */
 static void append_facts(const char *path, const evidence *e) {
     char name[CSV_PATH];
     FILE *f = csv_beside(path, ".machine.txt", name) ? fopen(name, "a") : NULL;
@@ -271,7 +273,7 @@ static void describe(const claims_job *j, const pass_options *p) {
     describe_left_out(e);
 }
 
-/* --stability: of the passes in the folder, after making those of --passes. */
+/* Computes --stability of all passes in the folder, after making the passes of --passes. */
 static int show_stability(claims_job *j, pass_options *p) {
     if (!p->folder) p->folder = passes_folder();
     bool ok = gather(j, p);

@@ -1,4 +1,4 @@
-/* `normlab compare`: compares two result files, or two folders of them.
+/* `normlab compare`: compares two result files, or two folders of result files.
  * SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 #include "results/results.h"
@@ -19,20 +19,20 @@ static const char help[] =
     "normlab compare [options] PASSES_A PASSES_B\n\n"
     "Is B FASTER or SLOWER than A, the SAME, or is that NOT RESOLVED? Matches rows by case,\n"
     "implementation, ISA and threads. In two folders it matches files by name (not *.rounds.csv).\n"
-    "In two folders of passes (`bench --passes`) each time is divided by that of the baseline,\n"
-    "which took turns with it; the interval is Student's, with 99 %, from how much passes differ.\n"
-    "FASTER and SLOWER: the whole interval of the ratio B/A lies beyond the band, the larger of\n"
-    "the two files' A/A bands. SAME: interval and band lie within the margin. A row that cannot\n"
-    "be compared is refused, with the reason.\n\n"
-    "  --margin M         what counts as the same: 0.02 is 2 % (0.02)\n"
+    "In two folders of passes (`bench --passes`) each time is divided by the baseline's time in\n"
+    "the same rounds; the interval is Student's 99 % interval, from the differences between\n"
+    "passes. FASTER and SLOWER: the whole interval of the ratio B/A lies outside the band, the\n"
+    "larger of the two files' A/A bands. SAME: interval and band lie within the margin. A row\n"
+    "that cannot be compared is refused, with the reason.\n\n"
+    "  --margin M         differences below this fraction are SAME (0.02, that is 2 %)\n"
     "  --across           compare shares of each machine's own limit (limit_pct), not times;\n"
-    "                     the default when cpu, caches or architecture differ or are not known\n"
-    "  --csv              for programs; ratio is of time, below 1 is faster\n"
+    "                     the default if cpu, caches or architecture differ or are not known\n"
+    "  --csv              for programs; a ratio of times: below 1, B is faster\n"
     "  --fail-if-slower   exit code 1 if anything is SLOWER (refused rows do not count)\n\n"
     "Files were measured one after the other, so anything that changed in between (load,\n"
-    "clock speed, memory layout) looks like a change of the program. To see how much that is,\n"
-    "measure A twice and compare the two. The implementations of one `normlab bench` take\n"
-    "turns. Passes can take turns, too: two programs add one each, again and again.\n\n"
+    "clock speed, memory layout) looks like a change of the program. To see that effect,\n"
+    "measure A twice and compare both files. The implementations of one `normlab bench` take\n"
+    "turns. Two programs can take turns, too: each adds one pass, again and again.\n\n"
     "Exit codes: 0 compared, 1 nothing could be compared, 2 bad usage or unreadable input.\n\n"
     "Examples:\n"
     "  normlab compare before.csv after.csv\n"
@@ -42,7 +42,7 @@ static const char help[] =
     "  normlab compare laptop.csv server.csv --csv > both.csv\n";
 
 typedef struct sheet_style {
-    double margin; /* a log ratio */
+    double margin; /* the logarithm of a ratio */
     bool csv, colour;
 } sheet_style;
 
@@ -57,7 +57,7 @@ typedef struct sheet {
     const sheet_style *style;
     tally *total;
     bool shares; /* compares shares of the limit, not times */
-    int width;   /* of the longest implementation's name */
+    int width;   /* length of the longest implementation's name */
     const char *heading;
 } sheet;
 
@@ -148,7 +148,7 @@ typedef struct job {
     bool across;
     tally total;
     size_t lone_files, unreadable;
-    char *differing; /* facts, as last printed */
+    char *differing; /* the differing facts that were printed last */
 } job;
 
 /* Warns of facts that differ, once for a whole folder. */
@@ -160,7 +160,7 @@ static void warn_differing(job *j, const results file[2]) {
     j->differing = text;
 }
 
-/* Prints how much of the differences is noise within processes, and how much between them. */
+/* Prints how much the times vary within a process, and how much between processes. */
 static void describe_passes(const results *file, int side, bool shares) {
     if (file->part_count < 2) return;
     const pool_spread s = pool_spread_of(file, shares ? PASS_SHARE : PASS_SPEED);
@@ -255,8 +255,8 @@ static int finish(const job *j, bool fail_if_slower) {
         fprintf(stderr, "%zu rows lack an A/A band: for them the margin stands in as the band\n",
                 j->total.no_band);
     if (j->total.verdicts[FASTER] || j->total.verdicts[SLOWER])
-        fprintf(stderr, "A and B did not take turns: measure A twice and compare the two, to see "
-                        "what time alone changes\n");
+        fprintf(stderr, "A and B did not take turns: measure A twice and compare both files, to "
+                        "see what time alone changes\n");
     fprintf(stderr, "%zu compared: ", compared);
     for (int v = FASTER; v <= NOT_RESOLVED; v++)
         fprintf(stderr, "%s%zu %s", v ? ", " : "", j->total.verdicts[v],
@@ -273,7 +273,7 @@ static int finish(const job *j, bool fail_if_slower) {
     return compared && !(fail_if_slower && j->total.verdicts[SLOWER]) ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
-/* 0: no folder, 1: a folder, 2: of passes. */
+/* Returns 0: no folder, 1: a folder of result files, 2: a folder of passes. */
 static int kind_of(const char *path) {
     struct stat s;
     return stat(path, &s) != 0 || !S_ISDIR(s.st_mode) ? 0 : pool_is(path) ? 2 : 1;
@@ -297,7 +297,7 @@ int cmd_compare(int argc, char **argv) {
         if (argc - first == 2)
             options_fail("%s is %s, and %s is %s", paths[0], kinds[kind_of(paths[0])], paths[1],
                          kinds[kind_of(paths[1])]);
-        options_fail("name two result files, two folders of them, or two of passes");
+        options_fail("name two result files, or two folders of result files or of passes");
         return options_see_help();
     }
     if (j.style.csv) sheet_heading();

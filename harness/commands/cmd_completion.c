@@ -1,5 +1,5 @@
-/* `normlab completion SHELL`: a script for the shell, which calls `normlab completion -- WORDS...`
- * at each Tab: the candidates for the last word. SPDX-License-Identifier: MIT */
+/* `normlab completion SHELL`: prints a script for the shell. At each Tab the script calls `normlab
+ * completion -- WORDS...`, which prints the candidates for the last word. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "layer.h"
 #include "cli/options.h"
@@ -19,7 +19,7 @@ static const char help[] =
     "  eval \"$(normlab completion zsh)\"\n"
     "  normlab completion fish > ~/.config/fish/completions/normlab.fish\n";
 
-/* Without candidates the shell completes files. No space follows a case's /, which continues. */
+/* Without candidates the shell completes files. After a '/' the case goes on, so no space follows. */
 static const struct script {
     const char *shell, *text;
 } scripts[] = {
@@ -44,10 +44,10 @@ static const struct script {
 };
 enum { SCRIPTS = sizeof scripts / sizeof *scripts };
 
-/* The typed part of the word to complete, and the option before it. */
+/* The typed part of the word to complete, and the option before the word. */
 static struct line {
     const char *last, *option;
-    char before[64]; /* "--option=" in the last word */
+    char before[64]; /* the part "--option=" of the last word */
     bool is_value;
 } line;
 
@@ -72,7 +72,7 @@ static void offer_implementations(void) {
     offer("best");
 }
 
-/* Completes LAYER/PASS/TYPE/, the parts with few choices. */
+/* Completes LAYER/PASS/TYPE/: these parts have few choices. */
 static void offer_cases(void) {
     for (nl_op op = 0; op < NL_OPS; op++)
         for (nl_pass pass = 0; pass < NL_PASSES; pass++)
@@ -93,7 +93,7 @@ static void offer_words(subcommand_words words, int before) {
     for (int i = 0; words == OF_SHELL && i < SCRIPTS; i++) offer(scripts[i].shell);
 }
 
-/* The words after `normlab`, the last one unfinished. */
+/* words: those after `normlab`; the last word is unfinished. */
 static void complete(int count, char **words) {
     const struct subcommand *v = NULL;
     const bool of_command = count == 1 || (count == 2 && strcmp(words[0], "help") == 0);
@@ -104,7 +104,7 @@ static void complete(int count, char **words) {
     }
     if (count == 1) offer("help"), offer("--help"), offer("--version");
     if (!v || count == 1) return;
-    int at = count - 2; /* bash takes the = of --option=value for a word */
+    int at = count - 2; /* bash splits --option=value: its = is a word */
     if (at > 1 && strcmp(words[at], "=") == 0) at--;
     if (strcmp(line.last, "=") == 0) line.last = "";
     if (at > 0) line.option = words[at];

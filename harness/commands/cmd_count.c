@@ -11,13 +11,13 @@
 
 static const char help[] =
     "normlab count [options] [FILE.c] CASE\n\n"
-    "Counts the instructions of a call with valgrind's callgrind instead of timing it, and the\n"
-    "misses of simulated, warm caches of 32 KiB and 8 MiB. The estimate adds 10 for a miss of the\n"
-    "first cache and 100 for one of the last to the instructions; it leaves out latencies.\n"
-    "Other programs change no number; another compiler does. Kernels are compiled for AVX2 at\n"
-    "most, the widest set that valgrind knows.\n\n"
+    "Counts the instructions of a call with valgrind's callgrind instead of timing the call, and\n"
+    "the misses of simulated, warm caches of 32 KiB and 8 MiB. The estimate is the instructions,\n"
+    "plus 10 for each miss of the first cache and 100 for each miss of the last; it leaves out\n"
+    "latencies. Other programs do not change the counts; another compiler does. Kernels are\n"
+    "compiled for AVX2 at most, the widest instruction set that valgrind supports.\n\n"
     "  --impl NAME   a rung to count: alone, or beside FILE\n\n"
-    "Exit codes: 0 done, 1 not counted, 2 bad usage, or valgrind is not installed.\n\n"
+    "Exit codes: 0 done, 1 not counted, 2 bad usage or no valgrind.\n\n"
     "Examples:\n"
     "  normlab count --impl rmsnorm/one_pass rmsnorm/forward/f32/8x1024/normal\n"
     "  normlab count --impl rmsnorm/naive mine.c rmsnorm/forward/f32/8x1024/normal\n";
@@ -49,7 +49,7 @@ int cmd_count(int argc, char **argv) {
     const bool has_file = argc - first == 2;
     const char *file = has_file ? argv[first] : NULL;
     if (argc - first < 1 || argc - first > 2 || (!file && !impl))
-        return options_fail("which CASE, and which FILE.c or --impl?"), options_see_help();
+        return options_fail("name a CASE, and a FILE.c or --impl NAME"), options_see_help();
     if (file && (!options_kernel(file) || !ends_with(file, ".c"))) return options_see_help();
     if (!cases_add(&cases, argv[first + has_file], error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;

@@ -1,4 +1,4 @@
-/* `normlab doctor`: lists what would spoil a measurement here, and what to do about it.
+/* `normlab doctor`: lists what would spoil a measurement on this machine, with advice.
  * SPDX-License-Identifier: MIT */
 #include "claims/evidence.h"
 #include "machine/doctor.h"
@@ -13,20 +13,20 @@
 static const char help[] =
     "normlab doctor [--csv]\n\n"
     "Lists what would spoil a measurement on this machine: frequency scaling, other work, limits,\n"
-    "memory, the clock, the cost of threads. Changes nothing; takes a fraction of a second.\n"
+    "memory, the clock, the cost of threads. Changes nothing, in a fraction of a second.\n"
     "--csv prints topic,level,value,advice for programs.\n\n"
     "Levels:\n"
     "  good     nothing to do\n"
-    "  note     measure, but keep it in mind\n"
+    "  note     may disturb some measurements\n"
     "  bad      times measured now are wrong for this machine\n"
-    "  unknown  this system does not show it; the reason is given\n\n"
+    "  unknown  this system hides the fact; the reason is given\n\n"
     "Examples:\n"
     "  normlab doctor\n"
     "  taskset -c 0 normlab doctor\n"
     "  OMP_PROC_BIND=close OMP_PLACES=cores normlab doctor\n"
     "  normlab doctor --csv > doctor.csv\n\n"
-    "Every results file has the findings beside it. Exit code: 0, whatever was found; 2 for bad\n"
-    "usage.\n";
+    "The findings are stored beside every results file. Exit codes: 0 done, whatever was found,\n"
+    "2 bad usage.\n";
 
 static void write_quoted(const char *text, const char *end) {
     putchar('"');
@@ -74,7 +74,7 @@ static void write_table(const finding *f, size_t count) {
     }
 }
 
-/* Prints how much ratios differ when they are measured again, if this machine has passes. */
+/* If this machine has passes, prints how much ratios differ when they are measured again. */
 static void write_noise(void) {
     evidence e = {0};
     evidence_read_folder(&e, passes_folder(), false, machine_kernels());

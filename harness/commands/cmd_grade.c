@@ -1,5 +1,5 @@
-/* `normlab grade ASSIGNMENT FILE`: points for a kernel. Checks correctness first, by category, and
- * times only a right kernel. SPDX-License-Identifier: MIT */
+/* `normlab grade ASSIGNMENT FILE`: points for a kernel. First checks correctness, by category; then
+ * times the kernel if it is right. SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 #include "base/interrupt.h"
 #include "base/random.h"
@@ -21,26 +21,25 @@
 
 static const char help[] =
     "normlab grade [options] ASSIGNMENT FILE.c\n\n"
-    "Grades a kernel: compiles it as `normlab try` does, checks the categories of the assignment,\n"
-    "each right on all its cases or not, and, if all are right, gives points for speed and error\n"
-    "on fixed scales. FILE.so, compiled already, will do as well. ASSIGNMENT is a file, a folder\n"
-    "with an assignment.txt, or a lab by name or number (`normlab lab` lists them).\n"
-    "docs/grading.md describes the assignment and how to set up an autograder.\n\n"
-    "  --seed N           other random data, the same for everybody with this number (0)\n"
-    "  --threads N        threads for those that use them (1)\n"
-    "  --seconds S        of timing per implementation and case (0.2); 0: no points for speed\n"
+    "Grades a kernel: compiles the file as `normlab try` does and checks the categories of the\n"
+    "assignment. A category is right if all its cases are. If all categories are right, gives\n"
+    "points for speed and error on fixed scales. A compiled FILE.so works too. ASSIGNMENT is a\n"
+    "file, a folder with an assignment.txt, or a lab's name or number (`normlab lab` lists the\n"
+    "labs). docs/grading.md describes the assignment and how to set up an autograder.\n\n"
+    "  --seed N           other random data; equal for equal N (0)\n"
+    "  --threads N        threads for kernels that use them (1)\n"
+    "  --seconds S        time per implementation and case (0.2); 0: no points for speed\n"
     "  --gradescope FILE  write Gradescope's results.json\n"
     "  --junit FILE       write JUnit XML\n\n"
-    "Exit codes: 0 every category is right, 1 one is wrong, or the file does not compile, 2 bad "
-    "usage\n"
-    "or a bad assignment.\n\n"
+    "Exit codes: 0 every category is right, 1 a category is wrong or the file does not compile,\n"
+    "2 bad usage or a bad assignment.\n\n"
     "Examples:\n"
     "  normlab grade 1 1-first-rung.c\n"
     "  normlab grade examples/grading/rmsnorm.txt mine.c\n"
     "  normlab grade --seed 4711 --gradescope /autograder/results/results.json rmsnorm.txt "
     "mine.c\n";
 
-/* For a hint that was printed before, prints only that it was. */
+/* If a hint was printed before, prints a note instead of the hint. */
 static void print_mark(const mark *k) {
     static char causes[4000];
     const bool colour = colour_wanted(stdout);
@@ -62,7 +61,7 @@ static void print_mark(const mark *k) {
     fflush(stdout);
 }
 
-/* Gives no points for any part: the first gets the whole reason, the others its first line. */
+/* Gives no points for any part. The first part gets the whole reason, each other part its first line. */
 static void nothing_at_all(grading *j, const char *why) {
     char first[200];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(why, "\n"), why);
@@ -70,7 +69,7 @@ static void nothing_at_all(grading *j, const char *why) {
         grade_nothing(j, &j->work->parts[i], i ? first : why), print_mark(&j->out->all[i]);
 }
 
-/* The library's one kernel, which runs in other processes only. */
+/* Returns the library's one kernel, which never runs in this process. */
 static bool get_kernel(grading *j, const char *library, char *why, size_t size) {
     j->impl = load_distant(library, why, size);
     if (!j->impl || !j->work->asks_method || j->impl->method == j->work->method) return j->impl;
@@ -87,7 +86,7 @@ static bool asks_count(const assignment *a) {
     return false;
 }
 
-/* Compiles the file, and grades it. False: bad input, after a message. */
+/* Compiles and grades the file. False: bad input, after a message. */
 static bool grade_file(grading *j) {
     const char *file = j->out->file;
     const bool source = ends_with(file, ".c");
@@ -149,7 +148,7 @@ int cmd_grade(int argc, char **argv) {
     if (!lab_assignment(argv[first], &work, error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;
     random_seed((uint64_t)j.seed);
-    interrupt_watch(); /* so that the compiler's temporary files are removed */
+    interrupt_watch(); /* Ctrl-C must remove the compiler's temporary files */
     orphans_adopt();
     m.title = work.title, m.file = argv[first + 1];
     printf("%s: %s\n", m.title, m.file), fflush(stdout);

@@ -1,4 +1,4 @@
-/* `normlab judge`: is anybody's output right, and if not, by what mechanism is it wrong?
+/* `normlab judge`: is the output of any program right? If not, which mechanism explains its errors?
  * SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "cli/arrays.h"
@@ -16,21 +16,20 @@ static const char purpose[] =
     "normlab judge LAYER --x FILE.npy --y FILE.npy [options]\n"
     "normlab judge LAYER --x FILE.npy --dy FILE.npy --dx FILE.npy [options]\n"
     "\n"
-    "Is y the output of LAYER on x, or dx its gradient? Scores any framework's output against the\n"
-    "reference, in the units of `normlab check` and within the bound of a two-pass with one\n"
+    "Is y the output of LAYER on x, or dx the gradient? Compares any framework's output with the\n"
+    "reference, in the units of `normlab check`. The bound is that of a two-pass with one\n"
     "accumulator. Tests known mistakes to explain a large error.\n"
     "y, dx and dy have the shape of x, and may have another type.\n";
 static const char usage[] =
     "  --dgamma FILE, --dbeta FILE  with --dx: the gradients of gamma and beta, (C,)\n"
-    "  --dresidual FILE           with --dx: was added to it\n"
+    "  --dresidual FILE           with --dx: the gradient that was added to dx\n"
     "  --dgate FILE               with --dx: the gradient of the gate\n"
-    "  --rounded-to TYPE          f32, f16 or bf16: the type of y or dx before it was saved as a\n"
-    "                             wider one\n"
-    "                             default: its own type; float64 is judged as float32\n"
-    "  --batch FILE               y or dx of some rows of x, computed in another batch: the same "
-    "bits?\n"
+    "  --rounded-to TYPE          f32, f16 or bf16: the type of y or dx before it was saved in a\n"
+    "                             wider type\n"
+    "                             default: the file's type; float64 is judged as float32\n"
+    "  --batch FILE               y or dx of some rows of x from another batch: same bits?\n"
     "  --first-row N              the first of these rows  default: 0\n"
-    "  --csv FILE                 the findings, one line for each mistake that was tried\n"
+    "  --csv FILE                 findings as CSV, a line for each mistake that was tried\n"
     "\n"
     "  normlab judge layernorm --x x.npy --gamma g.npy --beta b.npy --eps 1e-5 --y theirs.npy\n"
     "  normlab judge rmsnorm --x x.npy --gamma g.npy --rounded-to bf16 --casting before-weight \\\n"
@@ -38,9 +37,8 @@ static const char usage[] =
     "  normlab judge layernorm --x x.npy --y theirs.npy --batch row_5_alone.npy --first-row 5\n"
     "  normlab judge layernorm --x x.npy --gamma g.npy --dy dy.npy --dx dx.npy --dgamma dg.npy\n"
     "\n"
-    "Exit codes: 0 within the bound, or right where there is a bound, and the verdict names the "
-    "rest;\n"
-    "1 wrong, no bound at all, or other bits in another batch; 2 bad usage or input.\n";
+    "Exit codes: 0 if every number that has a bound is within it; 1 if a number is wrong, no\n"
+    "number has a bound, or another batch has other bits; 2 bad usage or input.\n";
 
 enum { Y = OWN, DX, DY, DRESIDUAL, DGAMMA, DBETA, DGATE, ARRAYS };
 enum { ROUNDED_TO = ARRAYS, BATCH, FIRST_ROW, CSV, OPTIONS };
@@ -59,7 +57,7 @@ static const array_option own[OPTIONS - OWN] = {
     [CSV - OWN] = {"csv", NL_X, false, IN_X},
 };
 
-/* The option of the output to judge. */
+/* Returns the option that names the output to judge. */
 static int theirs(const arrays *a) {
     return a->backward ? DX : Y;
 }
@@ -81,7 +79,7 @@ static bool check_options(arrays *a) {
     return true;
 }
 
-/* A widened output is judged in its present type, unless --rounded-to names the original one. */
+/* An output that was saved in a wider type is judged in that type, unless --rounded-to names the original type. */
 static void note_types(const arrays *a) {
     const int y = theirs(a);
     const npy_type *of_x = npy_type_of(a->array[IN_X].type), *its = npy_type_of(a->array[y].type);
@@ -144,7 +142,7 @@ static bool load(arrays *a) {
     return options_fail("--rounded-to %s: %s", to, dtype_names());
 }
 
-/* Have the rows the same bits? */
+/* Compares the rows of --batch with the output's: are the bits equal? */
 static bool judge_batch(const arrays *a, const judgement *j) {
     size_t first;
     first_row(a, &first);

@@ -1,4 +1,4 @@
-/* `normlab lab [LAB]`: the labs, and the files of one to begin with.
+/* `normlab lab [LAB]`: lists the labs, or writes the first files of one lab.
  * SPDX-License-Identifier: MIT */
 #include "workbench/lab.h"
 #include "cli/options.h"
@@ -11,11 +11,11 @@
 
 static const char help[] =
     "normlab lab [LAB]\n\n"
-    "Lists the labs. With a LAB, its number or name: writes its page, a kernel file to begin with\n"
-    "and its assignment into the current folder, and says what to do next. The lab is in the\n"
-    "program, so this works anywhere. Nothing is ever overwritten: if one of the files is there,\n"
+    "Lists the labs. With LAB (a number or name), writes the lab's page, a kernel file to begin\n"
+    "with and the assignment into the current folder, and prints the next step. The lab is in the\n"
+    "program, so this works anywhere. Nothing is ever overwritten: if one of the files exists,\n"
     "none is written.\n\n"
-    "Exit codes: 0 done, 1 writing failed, 2 bad usage, or a file is there.\n\n"
+    "Exit codes: 0 done, 1 writing failed, 2 bad usage or a file exists.\n\n"
     "Examples:\n"
     "  normlab lab\n"
     "  normlab lab 2\n"

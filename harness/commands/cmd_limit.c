@@ -1,5 +1,5 @@
 /* `normlab limit`: measures how fast this machine moves bytes, over a curve of sizes. One size for
- * each reported cache would not do: a virtual machine may share them.
+ * each reported cache would not be enough: other virtual machines may share the caches.
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
@@ -19,14 +19,13 @@
 
 static const char help[] =
     "normlab limit [options]\n\n"
-    "Measures the machine's limit: reading, writing and copying, with ordinary and with streaming\n"
-    "stores, for working sets from 8 KiB to twice the last-level cache, or four times if that is\n"
-    "small, on one thread and on all, each in the fastest of several ways (vectors, steps,\n"
-    "prefetch; docs/measuring.md). Bytes count once for each read and once for each write that "
-    "the\n"
-    "program makes.\n\n"
-    "  --threads N    measure with N as well as with one (all)\n"
-    "  --seconds S    for each point of each curve (0.1; with --quick 0.02)\n"
+    "Measures the machine's limit: the bandwidth of reads, writes and copies, with ordinary and\n"
+    "with streaming stores, on one thread and on all. Working sets range from 8 KiB to twice the\n"
+    "last-level cache, or to four times a small cache. Each number is from the fastest of several\n"
+    "methods (vectors, steps, prefetch; docs/measuring.md). A byte counts once for each read and\n"
+    "once for each write of the program.\n\n"
+    "  --threads N    measure with N threads and with one (all)\n"
+    "  --seconds S    time for each point of each curve (0.1; with --quick 0.02)\n"
     "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
     "  --out FILE.csv results as CSV, the machine's facts beside them\n"
     "  --quick        short timing, and no more than twice the last-level cache\n\n"
@@ -139,7 +138,7 @@ int cmd_limit(int argc, char **argv) {
             o.threads > 1 ? 2 : 1,
             1.3 * (double)room * PATTERNS * o.seconds * (o.threads > 1 ? 2 : 1));
     interrupt_watch();
-    /* One mapping of three buffers with the same page offset, in huge pages where possible. */
+    /* Maps three buffers with the same page offset at once, in huge pages if possible. */
     size_t page = (size_t)2 << 20;
     room = 3 * ((most + page - 1) / page * page);
     char *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);
@@ -150,7 +149,7 @@ int cmd_limit(int argc, char **argv) {
 #ifdef MADV_HUGEPAGE
     madvise(memory, room, MADV_HUGEPAGE);
 #endif
-    memset(memory, 0, room); /* first touch; zeros avoid slow subnormals */
+    memset(memory, 0, room); /* the first touch maps the pages; zeros avoid slow subnormals */
     FILE *csv;
     if (!report_file(&csv, o.out, o.quick)) return munmap(memory, room), NL_EXIT_USAGE;
     const bool table = o.out || !csv;

@@ -1,4 +1,4 @@
-/* `normlab list`: the table of implementations. SPDX-License-Identifier: MIT */
+/* `normlab list`: prints the table of implementations. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "tuning.h"
 #include "cli/case_options.h"
@@ -10,13 +10,12 @@
 
 static const char help[] =
     "normlab list [--csv] [--load FILE.so]... [PATTERN]...\n\n"
-    "The table of implementations. PATTERN is a part of a name, or GLOB[@ISA]. With a PATTERN "
-    "each\n"
-    "also has its layers, passes, storage types, how it computes the statistics, and instruction\n"
-    "sets, in brackets those that this processor lacks. A demonstration exists to show an error:\n"
-    "nl_best() never chooses it, and it has no bound. Below the whole table: the tuning in force.\n"
-    "--csv prints the table for programs; --load FILE.so adds the kernels of a library\n"
-    "(normlab_kernel.h) to it, and may be repeated.\n\n"
+    "Prints the table of implementations. PATTERN is a part of a name, or GLOB[@ISA]. With a\n"
+    "PATTERN, each implementation is listed with its layers, passes, storage types, method and\n"
+    "instruction sets; brackets mark the sets that this processor lacks. A demonstration exists\n"
+    "to show an error: nl_best() never chooses it, and it has no bound. The whole table ends with\n"
+    "the tuning in force. --csv prints the table for programs; --load FILE.so adds the kernels of\n"
+    "a library (normlab_kernel.h) to the table, and may be repeated.\n\n"
     "Examples:\n"
     "  normlab list\n"
     "  normlab list backward 'rmsnorm/*'\n"
@@ -48,7 +47,7 @@ static void print_csv(const nl_impl *m) {
            nl_isa_runs(m->isa), m->demonstration, m->c_max, m->about);
 }
 
-/* Prints row i of the table, and all implementations with its name. */
+/* Prints row i of the table: the implementations that share a name. */
 static void print(size_t i, bool details) {
     const nl_impl *m = nl_impl_at(i);
     char a[128], b[128], d[128];

@@ -1,4 +1,4 @@
-/* `normlab new LAYER NAME`: a kernel file to begin with. SPDX-License-Identifier: MIT */
+/* `normlab new LAYER NAME`: writes the first version of a kernel file. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "layer.h"
 #include "cli/options.h"
@@ -11,12 +11,11 @@
 
 static const char help[] =
     "normlab new LAYER NAME [options]\n\n"
-    "Writes NAME.c, a kernel file with everything but the formula: the loops, what to read and\n"
-    "write with, NL_IMPL, and the header of idea, gain and fails to fill in. It compiles, "
-    "computes\n"
-    "nothing, and says TODO where there is something to do. Nothing is ever overwritten.\n\n"
+    "Writes NAME.c, a kernel file with everything but the formula: the loops, the functions that\n"
+    "read and write, NL_IMPL, and a header to fill in (idea, gain, fails). The file compiles and\n"
+    "computes nothing; TODO marks what is left to do. Nothing is ever overwritten.\n\n"
     "  --pass PASS   forward (the default), backward, or for batchnorm inference\n"
-    "  --simd        in vectors, in the words of optimized/vec.h\n"
+    "  --simd        a kernel with the vectors of optimized/vec.h\n"
     "  --out FILE.c  instead of NAME.c in this folder\n\n"
     "Examples:\n"
     "  normlab new rmsnorm four_sums\n"
@@ -24,10 +23,10 @@ static const char help[] =
     "  normlab new batchnorm mine --out batchnorm/mine.c\n"
     "  normlab try four_sums.c --watch\n";
 
-/* For rows and channels, forward and backward: the loop, and the words with which to write its
- * body. */
+/* The loop, and comments on the functions for its body: for rows and channels, forward and
+ * backward. */
 static const struct family {
-    const char *loop; /* a format for the layer's name, the residual, and xhat */
+    const char *loop; /* format with three %s: the layer's name, the residual, xhat */
     const char *words, *vector_words;
 } families[2][2] =
     {{{"NL_INLINE void %s(nl_view v) {\n"
@@ -84,7 +83,7 @@ static const struct family {
        "         *     vstore(v.t, v.dx, at, few, dx)\n"
        "         *     v.dgamma[j], v.dbeta[j]   sums over the channel; NULL where not wanted\n"}}};
 
-/* A kernel that compiles and computes nothing; simd: in the words of vec.h. */
+/* Writes a kernel that compiles and computes nothing. simd: it uses vec.h. */
 static void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd) {
     const nl_layer *layer = &nl_layers[op];
     const bool backward = pass == NL_BACKWARD;

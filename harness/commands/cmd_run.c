@@ -14,15 +14,15 @@
 static const char purpose[] = "normlab run LAYER --x FILE --out FILE [options]\n"
                               "normlab run LAYER --x FILE --dy FILE --out FILE [options]\n"
                               "\n"
-                              "Computes y, or with --dy its gradients dx, dgamma and dbeta, on "
+                              "Computes y, or with --dy the gradients dx, dgamma and dbeta, from "
                               "arrays that numpy.save made.\n";
 static const char usage[] =
     "  --dy FILE                  backward: --out gets dx; statistics are computed from x\n"
-    "  --dresidual FILE           with --dy: is added to dx\n"
+    "  --dresidual FILE           with --dy: added to dx\n"
     "  --impl NAME[@ISA]          of `normlab list`; best (the default); reference: long double\n"
     "  --load FILE.so             also the kernels of a library (normlab_kernel.h)\n"
-    "  --threads N                at most this many        default: 1\n"
-    "  --momentum NUMBER          weight of the new value in the running ones    default: 0.1\n"
+    "  --threads N                at most N threads        default: 1\n"
+    "  --momentum NUMBER          weight of the new value in running ones      default: 0.1\n"
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
     "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
     "  --running-mean-out FILE, --running-var-out FILE       the updated running statistics\n"
@@ -37,7 +37,7 @@ static const char usage[] =
     "  normlab run batchnorm --x x.npy --inference --running-mean m.npy --running-var v.npy \\\n"
     "      --out y.npy\n";
 
-/* Its own options; the first name inputs, the next outputs. */
+/* Options of `run` alone: first the inputs, then the outputs, then the rest. */
 enum { DY = OWN, DRESIDUAL, OUT };
 enum { RESIDUAL_OUT = OUT + 1, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VAR_OUT };
 enum { DGAMMA_OUT = RUNNING_VAR_OUT + 1, DBETA_OUT, DGATE_OUT, ARRAYS };
@@ -46,7 +46,7 @@ enum { IMPL = ARRAYS, THREADS, MOMENTUM, LOAD, OPTIONS };
 static array_option own[OPTIONS - OWN] = {
     [DY - OWN] = {"dy", NL_DY, false, IN_X},
     [DRESIDUAL - OWN] = {"dresidual", NL_RESIDUAL, false, DY},
-    [OUT - OWN] = {"out", NL_Y, true, IN_X}, /* with --dy NL_DX */
+    [OUT - OWN] = {"out", NL_Y, true, IN_X}, /* with --dy: NL_DX */
     [RESIDUAL_OUT - OWN] = {"residual-out", NL_RESIDUAL_OUT, true, IN_RESIDUAL},
     [MEAN_OUT - OWN] = {"mean-out", NL_MEAN, true, IN_X},
     [RSTD_OUT - OWN] = {"rstd-out", NL_RSTD, true, IN_X},
@@ -64,9 +64,9 @@ static array_option own[OPTIONS - OWN] = {
 typedef struct computation {
     nl_problem p;
     const nl_impl *impl;
-    bool reference; /* its results replace those of impl */
+    bool reference; /* --impl reference: the reference computes the outputs */
     int threads;
-    void *in[NL_ARGS], *out[NL_ARGS]; /* tensors of p.dtype, others float; NULL: absent */
+    void *in[NL_ARGS], *out[NL_ARGS]; /* tensors have p.dtype, vectors are floats; NULL: absent */
 } computation;
 
 typedef struct run {
@@ -75,7 +75,7 @@ typedef struct run {
     npy out[NL_ARGS];
 } run;
 
-/* Is an input the file to write? */
+/* Is the file to write also an input? */
 static bool replaces_inputs(const run *r) {
     struct stat in, out;
     for (int i = IN_X; i < OUT; i++) {
@@ -123,7 +123,7 @@ static bool check_options(run *r) {
     return true;
 }
 
-/* All tensors are of x's type. */
+/* All tensors have x's type. */
 static bool load(run *r) {
     npy *x = &r->a.array[IN_X];
     if (!arrays_load(&r->a)) return false;
@@ -167,7 +167,7 @@ static bool choose(run *r) {
     return false;
 }
 
-/* NL_BIT() of the outputs to write. */
+/* Returns the OR of NL_BIT() of the outputs to write. */
 static unsigned wanted(const run *r) {
     unsigned all = 0;
     for (int i = OUT; i < ARRAYS; i++)
@@ -187,7 +187,7 @@ static bool make(run *r, nl_arg arg) {
     if (!a->data) return options_fail("out of memory for an output of %zu bytes", bytes);
     const bool no_terms = (arg == NL_DGAMMA || arg == NL_DBETA) && !r->c.p.n;
     memset(a->data, no_terms ? 0 : 0xff, bytes);
-    if (r->c.in[arg]) memcpy(a->data, r->c.in[arg], bytes); /* running statistics to update */
+    if (r->c.in[arg]) memcpy(a->data, r->c.in[arg], bytes); /* the running statistics are updated */
     r->c.out[arg] = a->data;
     return true;
 }
@@ -198,7 +198,7 @@ static bool make_arrays(run *r) {
     const unsigned all = wanted(r);
     for (nl_arg a = 0; a < NL_ARGS; a++)
         if (all & NL_BIT(a) && !make(r, a)) return false;
-    if (r->c.p.pass == NL_BACKWARD) { /* the library computes all gradients */
+    if (r->c.p.pass == NL_BACKWARD) { /* in backward the library always writes all gradients */
         const unsigned needs = nl_takes(r->c.p.op, NL_BACKWARD) & nl_passes[NL_BACKWARD].writes;
         for (nl_arg a = 0; a < NL_ARGS; a++)
             if (needs & ~all & NL_BIT(a) && !make(r, a)) return false;
@@ -210,7 +210,7 @@ static bool no_memory(void) {
     return options_fail("out of memory for the computation");
 }
 
-/* Sets the statistics that forward would have saved. y: working memory for its output. */
+/* Sets the statistics that forward would have saved. y: working memory for the output of forward. */
 static nl_status save_statistics(const computation *c, float *mean, float *rstd, void *y) {
     nl_problem p = c->p;
     p.pass = NL_FORWARD;
@@ -294,7 +294,7 @@ static bool by_reference(const computation *c, float *statistics) {
                                         [NL_RUNNING_VAR] = o->running_var,
                                         [NL_DGAMMA] = o->dgamma,
                                         [NL_DBETA] = o->dbeta};
-    for (nl_arg a = 0; a < NL_ARGS; a++) { /* without rows the implementation's mean is kept */
+    for (nl_arg a = 0; a < NL_ARGS; a++) { /* with n = 0 the implementation's mean stays */
         const size_t values = nl_args[a].extent == NL_GROUPS ? nl_group_count(p) : p->c;
         for (size_t i = 0; from[a] && c->out[a] && p->n && i < values; i++)
             ((float *)c->out[a])[i] = (float)from[a][i];
@@ -311,7 +311,7 @@ static bool compute(const computation *c) {
     bool ok = statistics && (y || !back);
     if (!ok) {
         no_memory();
-    } else { /* for the reference too, because the library checks the problem */
+    } else { /* --impl reference needs this call too: the library checks the problem */
         ok = (back ? backward(c, statistics, y) : forward(c)) == NL_OK ||
              options_fail("%s", nl_message());
         ok = ok && (!c->reference || by_reference(c, statistics));
@@ -320,7 +320,7 @@ static bool compute(const computation *c) {
     return ok;
 }
 
-/* y comes first, so that it is renamed last. */
+/* y is first in the list, because files are renamed from the last to the first. */
 static bool save(const run *r) {
     const char *paths[ARRAYS];
     npy all[NL_ARGS];

@@ -1,6 +1,6 @@
-/* `normlab study NAME...`: runs studies and writes their points as CSV. To add a study: its file in
- * harness/studies/, its line in study.h, and its line in the table below.
- * SPDX-License-Identifier: MIT */
+/* `normlab study NAME...`: runs studies and writes their points as CSV. A new study needs a file
+ * in harness/studies/, a line in study.h and a line in the table below. SPDX-License-Identifier:
+ * MIT */
 #include "base/interrupt.h"
 #include "studies/study.h"
 #include "cli/options.h"
@@ -22,7 +22,7 @@ static const study *const studies[] = {&study_length,           &study_eps,
                                        &study_model_step,       &study_peak};
 enum { STUDIES = sizeof studies / sizeof *studies };
 
-/* Ends the program after Ctrl-C; the points so far are written. So no study handles signals. */
+/* Ctrl-C ends the program; the points so far are written. So no study handles signals. */
 static void progress_or_exit(size_t done, size_t total, const char *what) {
     progress(done, total, what);
     if (!progress_interrupted()) return;
@@ -52,7 +52,7 @@ static void help(void) {
            "  normlab study experiments/eps.txt --out results/eps.csv\n");
 }
 
-/* The index of NAME, or of a path .../NAME.txt, in the table; STUDIES: not found. */
+/* Returns the index of NAME, or of a path .../NAME.txt, in the table. STUDIES: not found. */
 static size_t find(const char *text) {
     const char *slash = strrchr(text, '/'), *name = slash ? slash + 1 : text;
     size_t length = strlen(name), i = 0;

@@ -1,5 +1,5 @@
-/* `normlab try FILE`: from saving a kernel to a verdict on it in seconds.
- * SPDX-License-Identifier: MIT */
+/* `normlab try FILE`: gives a verdict on a kernel file within seconds. SPDX-License-Identifier:
+ * MIT */
 #include "base/csv.h"
 #include "base/interrupt.h"
 #include "layer.h"
@@ -22,21 +22,20 @@
 
 static const char help[] =
     "normlab try [options] FILE.c [CASE...]\n\n"
-    "Compiles one kernel file with the flags of this build, verifies it on a short suite from the\n"
-    "simplest case to the meanest, stops after a few failures and shows the simplest one. A "
-    "kernel\n"
-    "that is right is timed beside the naive rung and the choice of nl_best(). Nothing else is\n"
-    "compiled, and nothing is installed. With valgrind, the kernel's instructions are counted too\n"
-    "(`normlab help count`). CASEs are verified instead of the suite, without timing.\n"
-    "FILE.so, compiled already, will do as well.\n\n"
-    "  --all         the whole suite of `normlab check` after the short one\n"
-    "  --threads N   threads for those that use them (1; three in some cases of the suite)\n"
-    "  --seconds S   of timing per implementation and case (0.05)\n"
-    "  --watch       again whenever the file changes, until Ctrl-C\n\n"
-    "The compiler is that of the environment's CC, or the one that compiled this program. A file\n"
+    "Compiles one kernel file with the flags of this build and verifies the kernel on a short\n"
+    "suite, from the simplest case to the hardest. Stops after a few failures and shows the\n"
+    "simplest one. A right kernel is timed beside the naive rung and the choice of nl_best().\n"
+    "Nothing else is compiled, and nothing is installed. With valgrind, the kernel's instructions\n"
+    "are counted too (`normlab help count`). CASEs are verified instead of the suite, without\n"
+    "timing. A compiled FILE.so works too.\n\n"
+    "  --all         then the whole suite of `normlab check`\n"
+    "  --threads N   threads for kernels that use them (1; three in some cases of the suite)\n"
+    "  --seconds S   time per implementation and case (0.05)\n"
+    "  --watch       try again whenever the file changes, until Ctrl-C\n\n"
+    "The compiler is CC of the environment, or the compiler of this program. A file\n"
     "that includes vec.h or another header of optimized/ is compiled for the widest instruction\n"
     "set that runs here (NL_ISA=avx2 in the environment: at most that).\n"
-    "Exit codes: 0 right, 1 wrong or it does not compile, 2 bad usage.\n\n"
+    "Exit codes: 0 right, 1 wrong or not compiled, 2 bad usage.\n\n"
     "Examples:\n"
     "  normlab try rmsnorm/four_sums.c\n"
     "  normlab try mine.c --watch\n"
@@ -90,7 +89,7 @@ static void count(const char *file, const nl_impl *m) {
 
 static int try_once(const char *file, const attempt_options *o) {
     const size_t before = nl_impl_count();
-    interrupt_watch(); /* so that the compiler's temporary files are removed */
+    interrupt_watch(); /* Ctrl-C must remove the compiler's temporary files */
     char compiler[200] = "";
     double seconds = 0;
     const bool got = get_kernel(file, &seconds, compiler, sizeof compiler);
@@ -105,7 +104,7 @@ static int try_once(const char *file, const attempt_options *o) {
     return NL_EXIT_INTERRUPTED;
 }
 
-/* When the file changed last and its size; zeros while it is not there. */
+/* The file's size and time of last change; zeros if there is no file. */
 static struct stat state_of(const char *file) {
     struct stat now;
     return stat(file, &now) == 0 ? now : (struct stat){0};
@@ -116,7 +115,7 @@ static bool same(const struct stat *a, const struct stat *b) {
            a->st_size == b->st_size;
 }
 
-/* Tries the file each time that it changes, in a child process, since a loaded library cannot be
+/* Tries the file at each change. Each try runs in a child process, since a loaded library cannot be
  * replaced. */
 static int watch(const char *file, const attempt_options *o) {
     interrupt_watch();

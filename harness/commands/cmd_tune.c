@@ -26,7 +26,7 @@
 static const char help[] =
     "normlab tune [options]\n\n"
     "Measures from which size on streaming stores and threads pay on this machine, and writes a\n"
-    "file for NL_TUNING (docs/tuning.md). Takes two to three minutes.\n\n"
+    "file for NL_TUNING (docs/tuning.md). This takes two to three minutes.\n\n"
     "  --out FILE     write the file to FILE, and the measurements to stdout (the file to stdout)\n"
     "  --threads N    threads to compare with one (all)\n"
     "  --seconds S    for each candidate and size (0.3; with --quick 0.01)\n"
@@ -39,9 +39,9 @@ static const char help[] =
 
 enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 64 * MIB / ROW, POINTS = 12 };
 
-/* Finds the number of rows from which on `first` is faster than `second`. With a threaded rung
- * these are its calls on all threads and on one; without, nl_best() with streaming and with
- * ordinary stores. A row is `parts` units of the key. */
+/* Finds the number of rows from which on `first` is faster than `second`. If a threaded rung is
+ * named, both are this rung: on all threads, and on one thread. Otherwise both are nl_best(): with
+ * streaming stores, and with ordinary stores. A row is `parts` units of the key. */
 static const struct question {
     const char *key, *first, *second, *threaded;
     nl_op op;
@@ -59,12 +59,12 @@ static const struct question {
       C, 2, 4096}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
-/* SOURCE: what the copy reads. COPIED: what it writes, the norm's input (in backward dy). OUT: the
- * norm's output. KEPT: x of backward. A rotating chain goes through the whole buffers, so that none
- * of its data are in a cache; a warm one uses the same part again. */
+/* The copy reads SOURCE. It writes COPIED, the norm's input (in backward dy). The norm writes OUT.
+ * KEPT: x of backward. A rotating chain goes through the whole buffers, so that none of its data
+ * are in a cache; a warm chain uses the same part again. */
 enum { SOURCE, COPIED, OUT, KEPT, BUFFERS };
 static char *buffer[BUFFERS];
-static size_t room; /* rows of each */
+static size_t room; /* rows of each buffer */
 static float gain[C], bias[C], dgain[C], dbias[C], mean[ROWS], rstd[ROWS];
 
 typedef struct chain {
@@ -108,9 +108,9 @@ static bool make_buffers(bool quick) {
 
 typedef struct curve {
     const nl_impl *first, *second;
-    const char *skipped; /* the reason, or NULL */
+    const char *skipped; /* why the question was skipped, or NULL */
     size_t count, rows[POINTS];
-    estimate ratio[POINTS][2]; /* warm and rotating: time of first over second's, a logarithm */
+    estimate ratio[POINTS][2]; /* warm and rotating: log(time of first / time of second) */
     comparison verdict[POINTS];
 } curve;
 
@@ -130,7 +130,7 @@ static curve plan(const struct question *q, int threads) {
     return c;
 }
 
-/* `second` takes part twice: its ratio to itself is noise. */
+/* `second` takes part twice: the ratio of its two times is noise. */
 static bool measure_state(const struct question *q, curve *c, size_t i, bool rotates,
                           const case_options *o) {
     nl_problem p = {q->op, q->pass, .n = c->rows[i], .c = C, .s = 1, .eps = 1e-5f};
@@ -196,7 +196,7 @@ bool tune_holds(const comparison *verdicts, size_t was, size_t now) {
     return true;
 }
 
-/* Measures once more the sizes at which a threshold at index `now` changes the choice; false: the
+/* Measures again the sizes whose choice changes if the threshold moves to index `now`. False: the
  * new choice loses. */
 static bool confirm(FILE *out, const struct question *q, curve *c, size_t was, size_t now,
                     const case_options *o) {
@@ -242,8 +242,8 @@ static void report(FILE *out, curve *curves, size_t *const *keys, const case_opt
     fprintf(
         out,
         "Assumes that the calling thread then reads all of y (or dx). Timed: a copy, LayerNorm or\n"
-        "BatchNorm of f32 x %d on %s, and a reading of y; warm and rotating.\n"
-        "again: the default's time over that of the value found.\n",
+        "BatchNorm of f32 x %d on %s, and a read of y; warm and rotating.\n"
+        "again: time with the default / time with the value found.\n",
         C, nl_isa_best());
     for (int q = 0; q < QUESTIONS; q++) conclude(out, &questions[q], &curves[q], keys[q], o);
 }

@@ -24,13 +24,13 @@ int cmd_claims(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
 int cmd_completion(int argc, char **argv);
 
-/* The words after a command, options aside: normlab completes all kinds but OF_FILES. */
+/* Kinds of words after a command (not options). normlab completes all kinds but OF_FILES. */
 typedef enum subcommand_words {
     OF_FILES,
     OF_IMPLEMENTATIONS,
     OF_CASES,
     OF_FILE_CASES, /* a file, then cases */
-    OF_LAYER,      /* here and below: only the first word */
+    OF_LAYER,      /* this kind and the next ones: only the first word is completed */
     OF_LAB,
     OF_SHELL
 } subcommand_words;

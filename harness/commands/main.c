@@ -20,7 +20,7 @@ NL_PEERS
 static void (*const peers[])(void (*note)(const char *text)) = {NL_PEERS NULL};
 #undef PEER
 
-/* Other libraries take time to load, so only commands that name or show peers load them. */
+/* Loading other libraries takes time, so only commands that name or show peers load the peers. */
 static bool wants_peers(int argc, char **argv) {
     bool wants = argc > 1 && (strcmp(argv[1], "list") == 0 || strcmp(argv[1], "--version") == 0);
     if (argc > 1 && strcmp(argv[1], "completion") == 0) return false;
@@ -74,7 +74,7 @@ static int finish(int code) {
     return code == NL_EXIT_OK ? NL_EXIT_FAILED : code;
 }
 
-/* If the tuning file is bad, the library keeps its defaults; the program rejects it, except in
+/* With a bad tuning file the library keeps its defaults. The program rejects a bad file, except in
  * commands that replace or report the file. */
 static bool tuning_is_good(void) {
     char why[300];
@@ -101,10 +101,10 @@ static bool isa_is_known(void) {
     return false;
 }
 
-/* If the caller closed stdin, stdout or stderr, our next open() would take its place. */
+/* If stdin, stdout or stderr is closed, our next open() would get its number. */
 static void open_standard(void) {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
-        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY); /* writing fails as before */
+        if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY); /* a write to it still fails */
 }
 
 static const char *name_of(size_t i) {
