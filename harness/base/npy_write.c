@@ -41,7 +41,7 @@ bool npy_write_all(const char *const *paths, const npy *arrays, size_t count, ch
     if (!type || a.rank > NPY_RANK_MAX || !npy_count(&a, type->bytes))
         return npy_wrong(&to, ": type '%c' or its shape cannot be written", a.type);
     if (stat(*paths, &st) == 0 && !S_ISREG(st.st_mode))
-        return npy_wrong(&to, " exists and is not a regular file: name another to write");
+        return npy_wrong(&to, " exists and is not a regular file: choose another name");
     bool ok = replace_begin(&r, *paths);
     if (!ok) return npy_wrong(&to, ": cannot write it: %s", strerror(errno));
     if (!put(r.file, &a, type)) ok = npy_wrong(&to, ": cannot write it: %s", strerror(errno));

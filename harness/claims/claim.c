@@ -65,7 +65,7 @@ _Static_assert(CLAIM_TEXT == 400 && SETTINGS_MAX == 24, "in the messages");
 static const char *set_key(claim *c, const char *key, const char *value) {
     char *const texts[] = {c->text, c->source, c->why};
     static const char *const names[] = {"claim", "source", "why"};
-    if (is_given(c, key)) return "given once, and `paper` without predicate and share";
+    if (is_given(c, key)) return "given once; `paper` excludes predicate and share";
     for (size_t i = 0; i < 3; i++)
         if (strcmp(key, names[i]) == 0) {
             if (!*value || strlen(value) >= CLAIM_TEXT) return "1 to 399 characters long";
@@ -73,7 +73,8 @@ static const char *set_key(claim *c, const char *key, const char *value) {
             return NULL;
         }
     if (strcmp(key, "quantity") == 0)
-        return (c->q = quantity_find(value)) ? NULL : "one that `normlab claims --help` lists";
+        return (c->q = quantity_find(value)) ? NULL
+                                             : "a quantity that `normlab claims --help` lists";
     if (strcmp(key, "predicate") == 0)
         return read_predicate(value, &c->expected) ? NULL : "'LOW .. HIGH', '> X', '< X' or '= X'";
     if (strcmp(key, "margin") == 0)

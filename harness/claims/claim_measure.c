@@ -114,7 +114,7 @@ void claims_decide(claims_job *j) {
             else if (!s->measured && !*s->why)
                 snprintf(s->why, sizeof s->why, "not measured: %s",
                          claim_is_elsewhere(s) ? "python -m normlab.frameworks, then --measured"
-                                               : "no pass of this evidence has it");
+                                               : "no pass of this evidence has the race");
             const bool missing = left_out || (c->q->of && claim_lacks(s->why));
             j->settings_measured += s->measured;
             if (s->measured || missing) continue;

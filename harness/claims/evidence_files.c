@@ -166,7 +166,7 @@ static bool read_pass(evidence *e, const char *folder, const origin *home, origi
         return scan_error(&s, 0, "the machine.txt beside it has no date of this century");
     if (*o->fact[CRC] && (!sum_of(folder, o, sum) || strcmp(sum, o->fact[CRC]) != 0))
         return scan_error(&s, 0,
-                          "it or the machine.txt beside it has changed since it was written");
+                          "the file or the machine.txt beside it has changed since the pass");
     for (size_t i = before; i < e->count; i++) e->rows[i].when = o->when;
     return true;
 }

@@ -23,7 +23,7 @@ static bool fail(const question *q, const char *format, const char *what) {
 static const nl_impl *impl_of(const question *q, int side) {
     const mode *m = mode_find(q->how);
     const nl_impl *k = m ? mode_impl(m, side, &q->two[side]->c.problem) : NULL;
-    if (!k) fail(q, "nothing here runs the mode '%s'", q->how);
+    if (!k) fail(q, "no implementation here runs the mode '%s'", q->how);
     return k;
 }
 
@@ -127,7 +127,7 @@ static bool qwen_start(const question *q, figure *out) {
     free(w);
     free(y);
     return ok ? exactly((double)differ, out)
-              : fail(q, "nothing here runs both layers in the mode '%s'", q->how);
+              : fail(q, "no implementation here runs both layers in the mode '%s'", q->how);
 }
 
 /* The operations of two norms in per cent of those of a transformer block's matrix products. For
@@ -199,7 +199,7 @@ static bool root_error(const question *q, figure *out) {
 }
 
 const quantity quantities[] = {
-    {"saving", "%", "time saved by RMSNorm over LayerNorm, 1 - t_RMS / t_LN; with share, of a step",
+    {"saving", "%", "time that RMSNorm saves, 1 - t_RMS / t_LN; with `share`, as a part of a step",
      0, "RMSNorm saves ", " %", "RMSNorm takes ", " % longer", " times as long",
      .of = figure_saving, .race = race_of_layers},
     {"speedup", "x", "LayerNorm's time over RMSNorm's", 1, "RMSNorm is ", " times as fast",
@@ -207,30 +207,30 @@ const quantity quantities[] = {
     {"traffic", "%", "bytes, or transfers of whole tensors, that RMSNorm saves", 0,
      "RMSNorm saves ", " % of the bytes", "RMSNorm moves ", " % more bytes", " times the bytes",
      .get = traffic},
-    {"scans", "x", "how often LayerNorm reads x for right statistics, over RMSNorm", NAN,
+    {"scans", "x", "readings of x for right statistics, LayerNorm over RMSNorm", NAN,
      "scans of x, LayerNorm's over RMSNorm's: ", "", .get = scans, .pass = "forward"},
     {"error_ratio", "x", "LayerNorm's largest error over RMSNorm's", 1,
      "LayerNorm's largest error is ", " times RMSNorm's", .get = error_ratio},
     {"identity", "", "largest relative difference of RMS^2 and sigma^2 + mean^2", NAN,
      "they differ by at most ", "", .get = identity, .pass = "forward"},
-    {"state_bytes", "bytes", "state for backward that RMSNorm saves, a row", NAN, "RMSNorm keeps ",
-     " bytes a row less", .get = state_bytes},
-    {"state_share", "%", "the same, as a share of all state for backward", 0, "RMSNorm saves ",
+    {"state_bytes", "bytes", "state for backward that RMSNorm saves, per row", NAN,
+     "RMSNorm keeps ", " bytes a row less", .get = state_bytes},
+    {"state_share", "%", "share of the state for backward that RMSNorm saves", 0, "RMSNorm saves ",
      " % of the state", .get = state_share},
     {"parameters", "vectors", "learned vectors of c numbers that RMSNorm saves", NAN,
      "learned vectors saved: ", "", .get = parameters},
     {"qwen_start", "elements", "elements of y that differ: Qwen2RMSNorm with w = 0, no gain", NAN,
      "elements that differ: ", "", .get = qwen_start},
-    {"flops_share", "%", "operations of two norms over those of a transformer block", NAN,
+    {"flops_share", "%", "operations of two norms over operations of a transformer block", NAN,
      "norms are ", " % of the operations", .get = flops_share},
-    {"rival_saving", "%", "time that SECOND saves over FIRST; HOW is FIRST>SECOND, of the rivals",
-     0, "it saves ", " %", "it takes ", " % longer", " times as long", .of = figure_saving,
+    {"rival_saving", "%", "time that SECOND saves over FIRST; HOW: FIRST>SECOND, two rivals", 0,
+     "it saves ", " %", "it takes ", " % longer", " times as long", .of = figure_saving,
      .race = race_of_rivals},
-    {"rival_speedup", "x", "FIRST's time over SECOND's; HOW is FIRST>SECOND, of the rivals", 1,
+    {"rival_speedup", "x", "FIRST's time over SECOND's time; HOW: FIRST>SECOND, two rivals", 1,
      "it is ", " times as fast", "it takes ", " % longer", " times as long", .of = figure_speedup,
      .race = race_of_rivals},
     {"gain_folded", "x",
-     "rms error of a product with the gain folded into its weights, over that without folding", 1,
+     "rms error of a product, with the gain folded into its weights over without folding", 1,
      "the error is ", " times as large", .get = gain_folded, .pass = "forward"},
     {"centring_folded", "x",
      "rms error of RMSNorm of rows that are centred before they are stored, "
@@ -238,7 +238,7 @@ const quantity quantities[] = {
      1, "the error is ", " times as large", .get = centring_folded, .pass = "forward"},
     {"ones", "%", "a row's mean over its rms; HOW: average (of rows, with the sign) or size", 0,
      "the mean is ", " % of the rms", .get = ones, .pass = "forward"},
-    {"from_y", "x", "rms error of dx by backward from y, over that from x", 1, "the error is ",
+    {"from_y", "x", "rms error of dx, by backward from y over backward from x", 1, "the error is ",
      " times as large", .get = from_y, .pass = "backward"},
     {"norm_inputs", "%",
      "the norms' inputs as a share of the activations; HOW: tN, N processors "
@@ -248,8 +248,8 @@ const quantity quantities[] = {
      "a gated norm's outputs as a share of the activations; HOW: layer, four (one of them with "
      "attention) or mixer (without experts)",
      0, "they are ", " % of the activations", .alone = true, .get = gated_outputs},
-    {"root_speedup", "x", "time of 1 / sqrt over that of HOW (instruction, newton)", 1, "it is ",
-     " times as fast", .of = figure_speedup, .race = race_of_roots},
+    {"root_speedup", "x", "time of 1 / sqrt over the time of HOW (instruction, newton)", 1,
+     "it is ", " times as fast", .of = figure_speedup, .race = race_of_roots},
     {"root_error", "u",
      "largest relative error of HOW (instruction, newton, true), in units of 2^-24", NAN,
      "it is off by ", " units", .alone = true, .get = root_error},

@@ -200,9 +200,9 @@ static bool make(race *r, const rival *of, const char *tail, contender *k) {
     if (!(k->norm.on[0] = fixtures_get(&r->all, text, r->why, sizeof r->why))) return false;
     const nl_case *c = &k->norm.on[0]->c;
     if (is_special(k) && (c->problem.pass != NL_FORWARD || c->text[c->options]))
-        return fail(r, "it is written for forward without options");
+        return fail(r, "this rival is written for forward without options");
     if ((of->pointwise || of->product || of->norms) && c->problem.dtype != NL_F32)
-        return fail(r, "it is written in f32 alone");
+        return fail(r, "this rival is written for f32 only");
     if (of->impl && !(k->norm.impl[0] = impl_of(of, problem_of(k))))
         return fail(r, "not measured: this processor does not run it");
     return !of->product || make_product(r, k);
@@ -248,7 +248,7 @@ static bool is_right(race *r, contender *k) {
         return v.outcome != OUTCOME_FAIL || fail(r, v.why);
     }
     for (size_t i = 0; i < count; i += 61)
-        if (!is_near(k, i)) return fail(r, "the results of one are wrong");
+        if (!is_near(k, i)) return fail(r, "the results of one rival are wrong");
     return true;
 }
 

@@ -263,7 +263,7 @@ int bench_passes(const case_options *o) {
                 o->out ? " in " : "", o->out ? o->out : "", pool.count, failed);
         if (pool.part_count < PASSES_ENOUGH)
             fprintf(stderr,
-                    "fewer than %d passes: the intervals are of rounds alone, and another run may "
+                    "fewer than %d passes: the intervals come from rounds alone; another run may "
                     "lie outside\n",
                     PASSES_ENOUGH);
         ok = pool.count && !failed;

@@ -110,7 +110,7 @@ static bool read_header(scan *s, const struct column ***meaning) {
         if (found > 1) return scan_error(s, 1, "%zu columns are called %s", found, c->name);
         if (found == 0 && c->needed)
             return scan_error(s, 1,
-                              "no column %s, which files of `normlab bench --out` have; tables of "
+                              "no column %s, as in files of `normlab bench --out`; tables of "
                               "other kinds are charted side by side: plots/chart.py --by file",
                               c->name);
     }

@@ -155,7 +155,7 @@ static bool read_words(const scan *s, word_list *list, bool stems, char *rest) {
         n += stems && one[n] == '*';
         if (one[n] || strchr("0123456789*", *one))
             return scan_error(s, s->first_line, "'%s' should be a word of C%s", one,
-                              stems ? ", or the beginning of one and a *" : "");
+                              stems ? ", or the beginning of a word and a *" : "");
         if (list->count == WORDS_MAX)
             return scan_error(s, s->first_line, "more than %d words", WORDS_MAX);
         if (!copy(s, one, list->words[list->count++], 64)) return false;

@@ -181,7 +181,7 @@ static bool check_text(const compiled *c, const assignment *rules, const char *s
     char *messages = read_text(c->folder, "messages", PREPROCESSED_MOST);
     char *text = read_text(c->folder, "kernel.i", PREPROCESSED_MOST);
     bool ok = !*error && messages && text;
-    if (!ok && !*error) snprintf(error, size, "it is too long, with what it includes");
+    if (!ok && !*error) snprintf(error, size, "the file is too long, with its headers");
     ok = ok && includes_allowed(messages, error, size) &&
          words_allowed(messages, source, error, size) && write_rules(c, rules, source, text);
     if (ok && !whole) say_error(messages, error, size);

@@ -81,7 +81,7 @@ static const char data[] =
     ".dc .dc.b .dc.w .dc.l .dc.a .dcb .ds .uleb128 .sleb128";
 
 static bool no_assembly(const char *name, size_t n, char *why, size_t size) {
-    return snprintf(why, size, "it has assembly of its own (%.*s)", (int)n, name), false;
+    return snprintf(why, size, "it contains assembly (%.*s)", (int)n, name), false;
 }
 
 /* Does the statement contain a forbidden word, also behind a prefix, as in "rep syscall"? */
