@@ -1,4 +1,4 @@
-/* Rows of x that were computed in another batch. SPDX-License-Identifier: MIT */
+/* Compares rows of y or dx with the same rows from another batch. SPDX-License-Identifier: MIT */
 #include "judge/judge.h"
 #include "dtype.h"
 #include "layer.h"
@@ -27,13 +27,13 @@ bool batches_fit(const npy *x, size_t axes, const npy *part, size_t first, char 
     return rows <= left;
 }
 
-/* The grid on which ulps are counted: that of a type, or of double. */
+/* The type whose ulps are counted: double (wide), or t. */
 typedef struct scale {
     bool wide;
     nl_dtype t;
 } scale;
 
-/* Its place among all numbers of the type, in their order; -0 lies below 0. */
+/* Returns v's rank among all numbers of the type, in ascending order; -0 lies below 0. */
 static int64_t order_of(scale of, double v) {
     unsigned char stored[8] = {0};
     uint64_t bits = 0;
@@ -57,7 +57,7 @@ static bool holds(nl_dtype t, double v) {
     return isnan(v) || (double)nl_round(t, (float)v) == v;
 }
 
-/* The type that is judged, if it holds every number that is compared; else that of the files. */
+/* Returns the judged type if it can store every compared number; else the type of the files. */
 static scale scale_of(const judgement *j, const npy *part, size_t first) {
     const nl_problem *p = j->s.p;
     const double *got = j->s.got[subject_tensor(&j->s)] + first * p->c;

@@ -55,7 +55,7 @@ static const char *type_text(int t) {
     return nl_dtype_name((nl_dtype)t);
 }
 
-/* Values that should have stayed floats, rounded to 16 bits: each value, each type. */
+/* Values that should stay floats but were rounded to 16 bits: a mistake for each value and type. */
 static const struct {
     int what;
     const char *name, *text;
@@ -107,13 +107,13 @@ static void add_roundings(mistake_list *l) {
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
             if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
             if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
-            if (what != AN_OUTPUT || type != (int)l->s->p->dtype) /* as it should be */
+            if (what != AN_OUTPUT || type != (int)l->s->p->dtype) /* else the right formula */
                 add_rounding(l, i, type, false);
             if (what & (A_X | A_SUM | AN_OUTPUT)) add_rounding(l, i, type, true);
         }
 }
 
-/* Types of fewer bits; scaled: their largest number is that of x. */
+/* Types of fewer bits. scaled: the scale maps the largest |x| to the type's largest number. */
 static void add_formats(mistake_list *l) {
     static const struct {
         int what, to;
@@ -137,8 +137,8 @@ static void add_formats(mistake_list *l) {
     }
 }
 
-/* Adds mistakes: the sums, or only their squares, are in a narrower type; `overflow`: they
- * leave its range. */
+/* Adds mistakes in which the sums, or only the squares, have a narrower type. overflow: the type
+ * overflows. */
 static void add_narrow_sums(mistake_list *l, bool overflow) {
     double most = 0;
     for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)
@@ -171,7 +171,7 @@ static void add_narrow_sums(mistake_list *l, bool overflow) {
     }
 }
 
-/* Statistics over several axes of x, or over groups of features. */
+/* Adds statistics over several axes of x, or over groups of features. */
 static void add_axes(mistake_list *l) {
     static const char *const words[] = {"two", "three", "four", "five", "six", "seven", "eight"};
     const nl_problem *p = l->s->p;
@@ -200,7 +200,7 @@ static void add_axes(mistake_list *l) {
     }
 }
 
-/* Averages of the variances of parts, without the variance of their means. */
+/* Adds averages of the variances of parts, which lack the variance of the parts' means. */
 static void add_local(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p);
     for (size_t parts = 2; parts <= 32; parts *= 2) {
@@ -214,7 +214,7 @@ static void add_local(mistake_list *l) {
     }
 }
 
-/* Inference, after an update of the running statistics by the batch. */
+/* Adds inference after the batch has updated the running statistics. */
 static void add_updated(mistake_list *l) {
     static const long double momenta[] = {0.1L, 0.01L, 0.001L, 0.9L, 0.99L};
     for (size_t i = 0; i < sizeof momenta / sizeof *momenta; i++)
@@ -227,8 +227,8 @@ static void add_updated(mistake_list *l) {
         }
 }
 
-/* Sums that miss their first element, their last, or those behind the last whole vector; or that
- * are divided by the length of whole vectors. */
+/* Adds sums that lack the first element, the last one, or those after the last whole vector, or are
+ * divided by the length of the whole vectors. */
 static void add_members(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p), n = l->s->p->n;
     mistake_add(l, "sums-without-first", 0, "the sums miss their first element")->member = 1;
@@ -265,10 +265,10 @@ static void add_members(mistake_list *l) {
     f->undivided = OF_MEAN | OF_SQUARES | OF_G | OF_GX, f->divisor = (long double)n;
 }
 
-/* The means are 0; in backward this treats mean and rstd as constants. */
+/* Adds means of 0. In backward, means of 0 treat mean and rstd as constants. */
 static void add_no_means(mistake_list *l) {
     const bool backward = l->s->p->pass == NL_BACKWARD;
-    if (backward && !l->right.centred) return; /* RMSNorm's only mean has a mistake of its own */
+    if (backward && !l->right.centred) return; /* RMSNorm's only mean has its own mistake */
     formula *f =
         backward
             ? mistake_add(l, "no-means", 0,
@@ -280,8 +280,8 @@ static void add_no_means(mistake_list *l) {
     f->centred = NOWHERE, f->mean_g = 0;
 }
 
-/* Mistakes of sums in vectors: a lane is counted twice; lanes beyond the row's end, which hold 0 -
- * mean after the subtraction, are summed. */
+/* Adds mistakes of vector sums: a lane counts twice; or lanes beyond the row's end, which hold 0 -
+ * mean, are summed. */
 static void add_lanes(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p);
     for (size_t lanes = 4, before = 0; lanes <= 16; lanes *= 2) {
@@ -302,7 +302,7 @@ static void add_rows(mistake_list *l, const char *name, size_t number, const cha
     f->row = first, f->rows_end = end;
 }
 
-/* dgamma and dbeta of some rows only. */
+/* Adds dgamma and dbeta of some rows only. */
 static void add_gradients(mistake_list *l) {
     static const struct {
         const char *name, *text;
@@ -341,7 +341,7 @@ static void add_gradients(mistake_list *l) {
     }
 }
 
-/* Outputs of zeros: each, and all. */
+/* Adds outputs of zeros: one mistake for each output, and one for all. */
 static void add_zeros(mistake_list *l) {
     unsigned all = 0;
     for (nl_arg o = 0; o < NL_ARGS; o++) {
@@ -379,7 +379,7 @@ static void add_fitted(mistake_list *l, workspace *w) {
     double factor, offset;
     const char *name = nl_args[subject_tensor(l->s)].name;
     const size_t first = l->count;
-    if (w->count < 8) return; /* too few elements for a fitted number */
+    if (w->count < 8) return; /* too few elements to fit a number */
     const double eps = fit_eps(w);
     fit_line(w, &factor, &offset);
     mistake_add(l, "factor", 0, "%s times the constant %.7g, fitted", name, factor)->factor =

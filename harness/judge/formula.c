@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The allowed error, in units, of a float that is then rounded to 16 bits. */
+/* The error, in units, that a float may have before it is rounded to 16 bits. */
 #define FLOATS_OFF 8
 
 size_t formula_group(const subject *s, const formula *r, size_t i) {
@@ -40,7 +40,7 @@ formula formula_right(const subject *s) {
     const nl_layer *l = &nl_layers[p->op];
     return (formula){.centred = l->centred ? EVERYWHERE : NOWHERE,
                      .gain = l->plus_one ? ONE_PLUS : GAMMA,
-                     .gate = (int)l->gate, /* GATE_LAST or GATE_FIRST */
+                     .gate = (int)l->gate, /* equals GATE_LAST or GATE_FIRST */
                      .inference = p->pass == NL_INFERENCE,
                      .casting = p->pass == NL_BACKWARD ? NL_CAST_LAST : (int)p->casting,
                      .rstd_power = 1,
@@ -63,7 +63,7 @@ static long double towards_zero(nl_dtype t, long double v) {
     return ref_round(t, near - copysignl(off, near));
 }
 
-/* v in a type of 8 bits or TF32, or on the grid. */
+/* Rounds v to an 8-bit type, to TF32, or to the grid. */
 static long double narrowed(const formula *r, long double v) {
     static const struct {
         int bits, least;
@@ -113,7 +113,7 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v) {
     if (r->drops && k->value && w->s->got[o][i] == 0) v = 0;
     if (r->range == FLUSHED && k->value && ref_round(w->s->p->dtype, v) != 0 &&
         fabsl(ref_round(w->s->p->dtype, v)) == ref_smallest_normal(w->s->p->dtype))
-        return formula_put_either(w, o, i, 0, v); /* before it was rounded up, or after */
+        return formula_put_either(w, o, i, 0, v); /* the value before it was rounded up, or after */
     if (!(r->rounds & AN_OUTPUT) || !k->value || !isfinite(k->allowed[i] * k->scale[i]))
         return formula_put(w, o, i, stored_as(w, r, v));
     const double units =
@@ -174,13 +174,13 @@ bool formula_is_summed(const workspace *w, const formula *r, size_t i) {
     return e >= r->member && e < r->members_end;
 }
 
-/* The value that is subtracted from x before squaring. */
+/* Returns the value that is subtracted from x before squaring. */
 static long double square_about(const workspace *w, const formula *r, size_t g) {
     if (r->centred == ABOUT_FIRST) return formula_input(w->s, r, nl_element(w->s->p, g, 0));
     return r->centred == IN_OUTPUT ? 0 : w->mean[g];
 }
 
-/* One more term of a sum: x, or its square about the mean. */
+/* Adds v, or with `square` v^2, to a sum. square: v is x minus the mean. */
 static long double add_term(const formula *r, bool square, long double sum, long double v) {
     if (square) v = formula_rounded(r, STEPS, v);
     const bool absolute = r->variance == OF_ABSOLUTE || r->variance == ABSOLUTE_OUT;
@@ -202,7 +202,7 @@ static long double rstd_of(const formula *r, long double v) {
     return formula_rounded(r, A_RSTD | STEPS, rstd);
 }
 
-/* The variance of the parts' means. */
+/* Returns the variance of the means of the parts. */
 static long double between_parts(const workspace *w, const formula *r, size_t g) {
     const size_t m = nl_group_size(w->s->p), each = m / r->together;
     long double between = 0;
@@ -217,7 +217,7 @@ static long double between_parts(const workspace *w, const formula *r, size_t g)
     return between / (long double)m;
 }
 
-/* The excess of a wrong E[x^2] - mean^2. */
+/* Returns the error of a wrong E[x^2] - mean^2. */
 static long double variance_error(const workspace *w, const formula *r, size_t g) {
     const long double mean = w->mean[g];
     if (r->variance < MEAN_ADDED) return 0;
@@ -236,7 +236,7 @@ bool formula_has(const workspace *w, size_t g) {
 
 static void statistics(workspace *w, const formula *r);
 
-/* The running statistics after an update by the batch's. */
+/* Computes the running statistics after an update by the statistics of the batch. */
 static void updated_statistics(workspace *w, const formula *r) {
     const ref_inputs *in = w->s->in;
     formula batch = *r;
@@ -250,13 +250,13 @@ static void updated_statistics(workspace *w, const formula *r) {
     }
 }
 
-/* w->mean, w->rstd, and w->g as the variance. */
+/* Computes w->mean, w->rstd and, in w->g, the variance. */
 static void statistics(workspace *w, const formula *r) {
     const subject *s = w->s;
     const size_t groups = formula_groups(s, r);
     const bool forward = s->p->pass != NL_BACKWARD;
     const long double m = (long double)w->count / (long double)(groups ? groups : 1);
-    formula summed = *r; /* what the sums take */
+    formula summed = *r; /* the formula of the summed values */
     if (r->updated) return updated_statistics(w, r);
     if (r->residual == NOT_IN_SUMS) summed.residual = IGNORED;
     summed.rounds &= ~A_SUM_LATE;
@@ -369,7 +369,7 @@ long double formula_normalized(const workspace *w, const formula *r, size_t i) {
     return r->casting == NL_CAST_BEFORE_WEIGHT ? ref_round(w->s->p->dtype, v) : v;
 }
 
-/* The formula, with y in the place of x. */
+/* Evaluates the formula with y in the place of x. */
 static void evaluate_again(workspace *w, const formula *r) {
     const subject *s = w->s;
     ref_inputs in = *s->in;

@@ -1,4 +1,4 @@
-/* Computes the outputs in long double, by the right formula or with one thing changed.
+/* Computes the outputs in long double, by the right formula or by a formula with one change.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -6,7 +6,7 @@
 
 #include <stddef.h>
 
-/* The elements that share statistics, in the order of the names: the layer's own groups; the
+/* Which elements share statistics, in the order of the names below: the layer's own groups; the
  * features of a row; a channel; the whole array; a channel of one sample; one position in all
  * samples; the channels at a place of one sample; `together` rows; `together` features or channels
  * of one sample; a channel in `together` samples; a channel, if channels were the last axis. */
@@ -28,20 +28,20 @@ typedef enum axis {
  * x[0]. ADDED: the output adds the mean. FIRST_ALONE, REST_ALONE: the output subtracts only x[0], or
  * only mean - x[0]. */
 enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED, FIRST_ALONE, REST_ALONE };
-/* variance: what it sums, or what is wrong with E[x^2] - mean^2 */
+/* variance: which terms are summed, or what is wrong with E[x^2] - mean^2 */
 enum {
     OF_SQUARED,
     OF_PLAIN,
     SQUARED_LATE,
     OF_ABSOLUTE,  /* the mean of |x|, squared */
-    ABSOLUTE_OUT, /* and eps is added outside the root */
+    ABSOLUTE_OUT, /* the mean of |x|, squared, and eps added outside the root */
     MEAN_ADDED,
     MEAN_TAKEN,
     REST_TAKEN,
-    LOCAL,   /* the average of `together` parts' variances, */
-    STRIDED, /* of every `together`-th element */
+    LOCAL,   /* the average of the variances of `together` parts */
+    STRIDED, /* as LOCAL; a part has every `together`-th element */
 };
-enum { INSIDE, OUTSIDE, TIMES_SIGMA, LARGER_ONE }; /* root; LARGER_ONE: of variance and eps */
+enum { INSIDE, OUTSIDE, TIMES_SIGMA, LARGER_ONE }; /* root; LARGER_ONE: max(variance, eps) */
 /* residual; LAST: added to y; ALSO_LAST: to x and y; IN_DY: dresidual is added to dy */
 enum {
     SUMMED,
@@ -57,23 +57,23 @@ enum {
     WEIGHTED,  /* by past_weight, */
     X_WEIGHTED /* or x is */
 };
-/* gate; of y, of x, of both, or a factor of sigmoid(gate) alone */
+/* gate: none; silu(gate) multiplies y, x, or both; sigmoid(gate) multiplies y, or x */
 enum { UNGATED, GATE_LAST, GATE_FIRST, GATE_TWICE, SIGMOID_LAST, SIGMOID_FIRST };
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
-/* output; COPIED: x, or dy; NO_BRACKETS: x - mean * rstd */
+/* output; COPIED: y is x, or dx is dy; NO_BRACKETS: x - mean * rstd */
 enum { COMPUTED, COPIED, NOT_NORMALIZED, RSTD_ALONE, NO_BRACKETS };
 enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 }; /* bits: undivided, stale */
 /* bits of shifted */
 enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16, OF_ROWS = 32, REVERSED = 64 };
-enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved: as rstd; EXCHANGED: with the mean */
-/* mean_saved: minus x[0]; minus itself; the running one; x[0] */
+enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved as rstd; EXCHANGED: the mean */
+/* mean_saved: the mean; mean - x[0]; 0; the running mean; x[0] */
 enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN, ITS_SHIFT };
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
 enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS, IN_AND_OUT };               /* gain_in */
-/* operand: one of the first names replaces xhat, in the places that bits name: BESIDE
- * mean(g * xhat), WITHIN it, IN_DGAMMA */
+/* operand: one of the first names replaces xhat. The other names are bits for the place: BESIDE
+ * mean(g * xhat), WITHIN that mean, IN_DGAMMA. */
 enum {
     XHAT,
     RAW_X,
@@ -87,12 +87,12 @@ enum {
 };
 enum { SUMS = 1, MEANS };                   /* carried */
 enum { FLUSHED = 1, SATURATED, X_FLUSHED }; /* range */
-/* activation: a function after the layer; then clipped */
+/* activation: the function after the layer; below it, the values of clipped */
 enum { NOTHING, RELU, SILU, GELU, GELU_TANH, GELU_FAST };
 enum { CLIP_XHAT = 1, CLIP_OUTPUT };
-/* beside nl_dtype: types of `to`; a GRID has steps */
+/* more types of `to`, after those of nl_dtype; a GRID has equal steps */
 enum { E4M3 = NL_DTYPES, E5M2, TF32, BITS_4, GRID };
-/* what is rounded; STEPS: also x - mean, its square, and the products with the gain */
+/* bits of rounds; STEPS: also x - mean, its square, and the products with the gain */
 enum {
     A_X = 1 << 0,
     A_SUM = 1 << 1,
@@ -110,8 +110,8 @@ enum {
     A_VARIANCE = 1 << 13,
     A_PRODUCT = 1 << 14,  /* gain * xhat, before beta */
     A_SCALE = 1 << 15,    /* gain * rstd */
-    A_FOLD = 1 << 16,     /* a = gain * rstd and b = beta - mean * a, if y is x * a + b */
-    A_SUM_LATE = 1 << 17, /* x + residual, but not in the statistics */
+    A_FOLD = 1 << 16,     /* y is x * a + b: a = gain * rstd and b = beta - mean * a */
+    A_SUM_LATE = 1 << 17, /* x + residual in y, but not in the statistics */
     STEPS = 1 << 18
 };
 
@@ -122,39 +122,39 @@ typedef struct formula {
     unsigned zeroed;    /* NL_BIT() of each output that is 0 throughout */
     int rstd_power;     /* the number of factors rstd in y or dx */
     int rounds, to,
-        cuts_off; /* bits of what is rounded; its type; bits of what rounds towards zero */
+        cuts_off;            /* bits of the rounded values; their type; bits rounded towards zero */
     int squares_in, sums_in; /* 0, or 1 + the type that rounds squares, or every sum */
-    int terms_exact;         /* rounds the sums, not their terms */
+    int terms_exact;         /* the sums are rounded, the terms are not */
     int mean_is_first;       /* x[0] */
-    int less;                /* these sums are divided by 1 less */
-    int undivided;           /* these sums are divided by `divisor` instead of their length */
-    int stale;               /* a group takes these statistics of the one before, or of the first */
-    int carried;             /* a group's sums begin with the SUMS, or MEANS, of the group before */
-    int shifted;             /* feature j takes these of feature j + 1; BACK: of j - 1 */
+    int less;                /* bits of the sums that are divided by 1 less */
+    int undivided;           /* bits of the sums that are divided by `divisor` */
+    int stale;               /* bits of the statistics taken from the previous or the first group */
+    int carried;             /* sums begin with the SUMS, or MEANS, of the previous group */
+    int shifted;             /* bits: feature j takes these of j + 1; BACK: of j - 1 */
     int saved, mean_saved, running, x_as_sum;
-    int mean_g, mean_gx;          /* backward: how often each is subtracted */
+    int mean_g, mean_gx;          /* backward: how often each mean is subtracted */
     int gx_without_xhat, gx_rstd; /* mean_gx's term lacks xhat; has more factors rstd */
     int gain_in, operand;
-    int gradients_gained;           /* OF_GAMMA, OF_BETA: gamma * dy takes dy's place */
+    int gradients_gained;           /* OF_GAMMA, OF_BETA: gamma * dy replaces dy */
     int gradients_averaged;         /* means over the rows instead of sums */
     int gradients_swapped;          /* dgamma and dbeta */
     int gradients_in;               /* 0, or 1 + the type in which rows are added up */
-    size_t together;                /* of ROWS_TOGETHER, PARTS and BATCH_PARTS */
-    size_t member, members_end;     /* only these of a group's elements are summed, */
-    int squares_whole;              /* but all of the squares, */
-    int mean_whole;                 /* or all of the mean */
+    size_t together;                /* size for ROWS_TOGETHER, PARTS and BATCH_PARTS */
+    size_t member, members_end;     /* the elements of a group that are summed */
+    int squares_whole;              /* the squares are summed over all elements */
+    int mean_whole;                 /* the mean is summed over all elements */
     int activation, clipped, drops; /* drops: 0 wherever the output is 0 */
-    int x_is_y;                     /* y was in the place of x */
-    int updated;                    /* inference, after an update by momentum; 2: unbiased */
+    int x_is_y;                     /* y replaces x */
+    int updated;                    /* inference after an update of the running ones; 2: unbiased */
     int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
-    int permuted;              /* shifted's bits: element e of `length` takes from */
-    size_t unit, length, ways; /* e % ways * (length / ways) + e / ways, in units */
-    int gradients_of;          /* 0, or gradients_in concerns OF_GAMMA or OF_BETA alone */
-    int products_in;           /* 0, or 1 + the type of dy * xhat */
-    int rows_out;         /* of dgamma and dbeta: `row` to `rows_end` count rows_out - 1 times */
-    size_t lanes;         /* every lanes-th element is summed twice, from the first on */
-    size_t padding;       /* the number of elements 0 - mean among the squares */
-    size_t row, rows_end; /* only these rows go into dgamma and dbeta */
+    int permuted;              /* bits as in shifted: element e of `length` takes element */
+    size_t unit, length, ways; /* e % ways * (length / ways) + e / ways, counted in `unit` */
+    int gradients_of;          /* the gradients that gradients_in concerns; 0: both */
+    int products_in;           /* 0, or 1 + the type that rounds dy * xhat */
+    int rows_out;              /* dgamma, dbeta: `row` to `rows_end` count rows_out - 1 times */
+    size_t lanes;              /* every lanes-th element is summed twice, from the first on */
+    size_t padding;            /* number of elements 0 - mean that the squares include */
+    size_t row, rows_end;      /* only these rows go into dgamma and dbeta */
     long double eps, divisor, factor, offset, limit, past_weight, momentum, step;
 } formula;
 
@@ -165,16 +165,16 @@ formula formula_right(const subject *s);
 typedef struct column {
     size_t count;
     double *value, *scale, *allowed;
-    double *was; /* errors of the right formula */
+    double *was; /* error of the right formula for each number */
     bool *open;
 } column;
 
 typedef struct workspace {
     const subject *s;
     size_t count;                      /* elements of x */
-    size_t from, to;                   /* only these are computed: whole rows */
+    size_t from, to;                   /* range of the elements that are computed: whole rows */
     long double *mean, *rstd, *g, *gx; /* one per group, at most `count` */
-    column of[NL_ARGS];                /* those of the subject */
+    column of[NL_ARGS];                /* a column for each output of the subject */
     double *memory;
     bool *open;
 } workspace;
@@ -182,25 +182,25 @@ typedef struct workspace {
 /* The difference between the subject's outputs and a formula's, in units. */
 typedef struct mismatch {
     double rms, largest;
-    double was;        /* the rms of the right formula, of the same numbers */
-    size_t beyond;     /* more than the bound allows */
-    size_t hits;       /* far beyond the bound of the right formula, and within that of this one */
-    size_t not_finite; /* NaN for a number, or a number for NaN */
+    double was;        /* the rms error of the right formula for the same numbers */
+    size_t beyond;     /* numbers with an error above the bound */
+    size_t hits;       /* numbers far beyond the right formula's bound, and within this formula's */
+    size_t not_finite; /* numbers where exactly one of the two is NaN */
     size_t finite;     /* of the subject's */
 } mismatch;
 
 bool workspace_open(workspace *w, const subject *s); /* false: out of memory */
 void workspace_close(workspace *w);
 
-/* The group of element i along the formula's axis, and the number of groups. */
+/* Return the group of element i along the formula's axis, and the number of groups. */
 size_t formula_group(const subject *s, const formula *r, size_t i);
 size_t formula_groups(const subject *s, const formula *r);
 
-/* Is group g among the elements that are computed? */
+/* Is group g computed? */
 bool formula_has(const workspace *w, size_t g);
 
-void formula_evaluate(workspace *w, const formula *r); /* w->of, rounded to the outputs' types */
-/* Compares w->of with the subject's outputs. right: w->of is of the right formula. */
+void formula_evaluate(workspace *w, const formula *r); /* fills w->of, in the outputs' types */
+/* Compares w->of with the subject's outputs. right: w->of comes from the right formula. */
 mismatch formula_residual(workspace *w, bool right);
 
 /* The formulas of forward and backward share the functions below. */
@@ -209,32 +209,32 @@ mismatch formula_residual(workspace *w, bool right);
 void formula_forward(workspace *w, const formula *r);
 void formula_backward(workspace *w, const formula *r);
 
-/* x as the formula treats it, with the residual. */
+/* Returns the formula's x, with the residual. */
 long double formula_input(const subject *s, const formula *r, size_t i);
-/* The factor that the gate gives the normalized value or, with `first`, x. */
+/* Returns the gate's factor of the normalized value or, with `first`, of x. */
 long double formula_gate(const subject *s, const formula *r, bool first, size_t i);
-/* dy, as the formula treats it: the gradient of the normalized value times the gain. */
+/* Returns the formula's dy: the gradient of the normalized value times the gain. */
 long double formula_dy(const subject *s, const formula *r, size_t i);
-/* The residual's, or dresidual's, term in the sum. */
+/* Returns the term of the residual, or dresidual, in the sum. */
 long double formula_past(const formula *r, long double past);
-/* v, rounded if the formula rounds any of `what`. */
+/* Returns v, rounded if the formula rounds any of `what`. */
 long double formula_rounded(const formula *r, int what, long double v);
-/* Stores v as number i of y or dx, rounded as the formula does; near a tie, accepts both
+/* Rounds v as the formula does and stores it as number i of y or dx. Near a tie, accepts both
  * neighbours. */
 void formula_store(workspace *w, const formula *r, size_t i, long double v);
 size_t formula_feature(const subject *s, const formula *r, size_t i);
 long double formula_gain_at(const subject *s, const formula *r, size_t j);
 long double formula_normalized(const workspace *w, const formula *r, size_t i);
-/* The divisor of a sum; the right one is `length`. */
+/* Returns the divisor of a sum. The right divisor is `length`. */
 long double formula_divisor(const formula *r, int sum, long double length);
-/* Corrects the means: each group's sum begins with what the previous group left. */
+/* Changes the means as if each group's sum began with the previous group's sum or mean. */
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean);
 bool formula_is_summed(const workspace *w, const formula *r, size_t i);
-/* The index of the element from which element i takes `what`; -1: beyond the row. */
+/* Returns the index of the element whose `what` element i takes; -1: beyond the row. */
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
 
-/* Store number i of an output: v; any number, if the mistake leaves it open; or either of two
- * numbers, if the mistake does not decide between them. */
+/* Store number i of an output: as v; as any number, if the mistake leaves the number open; or as
+ * either of two numbers. */
 void formula_put(workspace *w, nl_arg o, size_t i, long double v);
 void formula_put_any(workspace *w, nl_arg o, size_t i);
 void formula_put_either(workspace *w, nl_arg o, size_t i, long double one, long double two);

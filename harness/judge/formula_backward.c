@@ -5,7 +5,7 @@
 #include <stdint.h>
 #include <string.h>
 
-/* The value that the mistake uses for xhat in this place. */
+/* Returns the value that the mistake uses for xhat in this place. */
 static long double operand(const workspace *w, const formula *r, int place, size_t i) {
     const int of = r->operand & place ? r->operand & 7 : XHAT;
     if (of == XHAT) return formula_normalized(w, r, i);
@@ -62,7 +62,7 @@ static void parameter_gradients(workspace *w, const formula *r) {
     }
 }
 
-/* dx[i] before it is stored; gain: the gain of its feature. */
+/* Returns dx[i] before the store. gain: the gain of the feature. */
 static long double value_at(const workspace *w, const formula *r, long double gain, size_t i) {
     const subject *s = w->s;
     const size_t g = formula_group(s, r, i);
@@ -81,7 +81,7 @@ static long double value_at(const workspace *w, const formula *r, long double ga
     return v + formula_past(r, s->in->dresidual[i]);
 }
 
-/* dx, and dgate; v: the norm's own dx. */
+/* Stores dx and dgate. v: dx of the norm without the gate. */
 static void put_gradients(workspace *w, const formula *r, long double gain, size_t i,
                           long double v) {
     const subject *s = w->s;
@@ -102,7 +102,7 @@ void formula_backward(workspace *w, const formula *r) {
     const size_t groups = formula_groups(s, r);
     const long double m = (long double)w->count / (long double)(groups ? groups : 1);
     for (size_t g = 0; g < groups; g++) w->g[g] = w->gx[g] = 0;
-    for (int pass = 0; pass < 2; pass++) { /* the sums, then dx */
+    for (int pass = 0; pass < 2; pass++) { /* first the sums, then dx */
         if (pass) formula_carry(r, groups, m, w->g), formula_carry(r, groups, m, w->gx);
         for (size_t i = w->from; i < w->to; i++) {
             const size_t g = formula_group(s, r, i);

@@ -45,7 +45,7 @@ static void saved_statistics(workspace *w, const formula *r) {
     }
 }
 
-/* y[i] before it is stored. */
+/* Returns y[i] before the store. */
 static long double value_at(const workspace *w, const formula *r, size_t i, size_t x,
                             size_t of_gamma, size_t of_beta) {
     const subject *s = w->s;

@@ -9,7 +9,7 @@ typedef struct group_sums {
     long double weight, scale, d, x, xx, xd, dd;
 } group_sums;
 
-/* Within a group, theirs - y = gain * (a + b * xhat + rest), with a and b by least squares and
+/* Fits their y - y = gain * (a + b * xhat + rest) in each group: a and b by least squares, with the
  * weights gain^2. */
 pattern growth_pattern(const subject *s, double *rest) {
     const nl_problem *p = s->p;
@@ -37,7 +37,7 @@ pattern growth_pattern(const subject *s, double *rest) {
         if (!isfinite(g.dd) || !isfinite(g.xx) || g.weight == 0) continue;
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
         long double flat = g.d * g.d / g.weight, slope = xx > 0 ? xd * xd / xx : 0;
-        /* a factor above twelve times the noise is no accident */
+        /* a factor above twelve times the noise is significant */
         if (xx > 0) out.steepest = fmax(out.steepest, (double)fabsl(xd / xx));
         if (slope > 12 * (g.dd - flat - slope) / (m > 2 ? m - 2 : 1)) firm++, shrinking += xd < 0;
         offset += flat, scale += slope, all += g.dd, scales += g.scale, out.groups++;
@@ -55,7 +55,7 @@ pattern growth_pattern(const subject *s, double *rest) {
 growth growth_fit(const double *kappa, const double *error, size_t groups) {
     growth g = {.low = INFINITY};
     double x = 0, y = 0, xx = 0, xy = 0, yy = 0;
-    for (int pass = 0; pass < 2; pass++) { /* the means, then the products around them */
+    for (int pass = 0; pass < 2; pass++) { /* first the means, then the products around the means */
         for (size_t i = 0; i < groups; i++) {
             if (!(kappa[i] > 0 && isfinite(kappa[i]) && error[i] >= 2 && isfinite(error[i])))
                 continue;
@@ -89,8 +89,8 @@ static bool grows(const growth *g, double least, double most) {
 
 const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
                              const pattern *p) {
-    /* Errors of rounding to nearest are uniform within one unit: rms 1 / sqrt(3). A factor and an
-     * offset fitted to m elements absorb 2 / m of this noise. */
+    /* Errors of rounding to nearest are uniform within one unit: rms 1 / sqrt(3). Fitting a factor
+     * and an offset to m elements absorbs 2 / m of this noise. */
     double m = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
     bool rest_is_rounding = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / m;
     if (grows(all, 1.5, 2.6) && p->shrinking > 0.97)
@@ -109,7 +109,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
     return NULL;
 }
 
-/* y = x * a + b in floats is a multiple of the last digit of x * a, which is far above y's. */
+/* In floats y = x * a + b is a multiple of the last digit of x * a, which is far above the last digit of y. */
 static bool is_folded(const subject *s) {
     const nl_problem *p = s->p;
     size_t far = 0, multiples = 0;

@@ -11,16 +11,16 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Numbers that formulas compute in each of three tests: seconds in all. */
+/* Limit on the numbers that formulas compute in each of three tests: together they take seconds. */
 enum { TRIED_MOST = 1 << 24 };
 
 typedef struct enquiry {
     subject s;
-    instance shell; /* for the bounds; without buffers */
+    instance shell; /* an instance without buffers, for the bounds */
     expectations expectations;
     sample call[SAMPLES];
     region wrong[NL_ARGS];
-    nl_arg shown; /* the output to speak of */
+    nl_arg shown; /* the output that the hint describes */
     bool right_apart;
 } enquiry;
 
@@ -65,8 +65,8 @@ static void say_where(const enquiry *q, hint *out) {
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);
 }
 
-/* Why wrong numbers are NaN. Another call has outputs filled with zeros: numbers that are 0 there
- * were never written; other numbers there mean that the kernel adds to the outputs. */
+/* Finds why wrong numbers are NaN. Looks at the call with outputs filled with zeros: 0 means that
+ * the number was never written; another number means that the kernel adds to the outputs. */
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
     const size_t row = q->s.p->c * q->s.p->s;
@@ -98,8 +98,8 @@ static bool find_any_nan(const enquiry *q, char *cause, size_t size) {
     return found;
 }
 
-/* Are nearly all wrong numbers NaN, or should they be? Too few groups are then left to compare
- * formulas. */
+/* Are nearly all wrong numbers NaN, or nearly all expected ones? If so, too few groups are left to
+ * compare formulas. */
 static bool find_class(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
     size_t lost = 0, made = 0;
@@ -126,7 +126,7 @@ static void name_likely(hint *out) {
     mechanism_text(&out->m, out->cause + used, sizeof out->cause - (size_t)used);
 }
 
-/* Are both the same mistake, perhaps with other sizes? As "sums-end-4" and "sums-end-36". */
+/* Do both names mean the same mistake, except for sizes? Such as "sums-end-4" and "sums-end-36". */
 static bool alike(const char *a, const char *b) {
     const char *dash = strrchr(a, '-');
     const bool number = dash && dash[1] >= '0' && dash[1] <= '9' && strncmp(a, "eps-", 4) != 0;
@@ -146,8 +146,8 @@ bool hint_narrow(hint *h, const hint *other) {
     return name_likely(h), true;
 }
 
-/* Names the mistakes that give all numbers exactly or, if none does, those that give the wrong
- * numbers. */
+/* Names the mistakes that give all numbers exactly. If there is none, names those that give the
+ * wrong numbers. */
 static bool find_mechanism(const enquiry *q, hint *out) {
     mechanism *m = &out->m;
     const bool known =
@@ -175,7 +175,7 @@ static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
 }
 
 /* Methods that correct a number near the mean have two typical mistakes: only row 0 is wrong, or
- * only rows without variance. */
+ * only rows of zero variance are wrong. */
 static bool find_near_mean(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
     const nl_method method = q->shell.impl->method;
@@ -257,7 +257,7 @@ static void find_cause(enquiry *q, hint *out) {
         find_class(q, cause, size))
         return;
     const bool found = find_mechanism(q, out);
-    /* Plain sums of floats have lost digits: the kernel's method may tell more. */
+    /* If plain float sums have lost digits, the kernel's method may tell more. */
     const bool digits = found && strcmp(out->m.found[0].name, "sums-in-f32") == 0;
     if (found && !digits) return;
     const size_t wrong = q->wrong[q->shown].wrong;

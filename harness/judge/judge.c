@@ -16,8 +16,8 @@ static bool on_the_line(const judgement *j) {
     return all;
 }
 
-/* Names rows or features whose errors are as large as their numbers, while all others are right: no
- * mistake in the formula explains that. */
+/* Names rows or features whose errors are as large as their numbers, if all other numbers are
+ * right. No mistake in the formula explains such errors. */
 static bool name_place(judgement *j) {
     const region *r = &j->wrong;
     char where[256];
@@ -37,7 +37,7 @@ static bool name_place(judgement *j) {
     return true;
 }
 
-/* Takes a formula, or rounding if no formula explains nearly all wrong numbers. */
+/* Chooses a formula, or rounding if no formula explains nearly all wrong numbers. */
 static void name_mechanism(judgement *j) {
     mechanism *m = &j->formulas;
     const hypothesis *h = m->found;
@@ -91,7 +91,7 @@ static double *copy_tensors(judgement *j, const double *to[NL_ARGS], double *nex
     return next;
 }
 
-/* A double for each number of dgamma and dbeta, and dy as the bounds read it. */
+/* Copies dgamma and dbeta as doubles, and dy in the type that the bounds read. */
 static bool copy_vectors(judgement *j, const double *dy, double *next) {
     const nl_problem *p = &j->of->p;
     for (nl_arg a = NL_DGAMMA; a <= NL_DBETA; a++) {
@@ -108,7 +108,7 @@ static bool copy_vectors(judgement *j, const double *dy, double *next) {
     return stored != NULL;
 }
 
-/* The number of rows within the last axis of x before the features, the last two, ... */
+/* Sets the numbers of rows within the last 1, 2, ... axes of x before the features. */
 static void set_axes(subject *s, const npy *x) {
     size_t together = 1;
     if (nl_layers[s->p->op].channels_first) return;
@@ -153,8 +153,9 @@ bool judgement_make(judgement *j, const submission *of) {
                             .dbeta = c + 2 * p->c,
                             .dbeta_scale = c + 3 * p->c};
     j->as_case = (nl_case){.problem = *p, .residual = tensor[NL_RESIDUAL] != NULL};
-    j->as_instance = (instance){.c = &j->as_case, .data = &j->data}; /* no impl: the bound of
-                                                                        two-pass, one accumulator */
+    j->as_instance = (instance){.c = &j->as_case, .data = &j->data}; /* impl is NULL: the bound of a
+                                                                        two-pass with one
+                                                                        accumulator */
     const nl_dtype narrow = p->dtype != NL_F32 ? p->dtype : npy_type_of(x->type)->dtype;
     j->s = (subject){.p = p,
                      .in = &j->in,
@@ -180,7 +181,7 @@ void judgement_free(judgement *j) {
     *j = (judgement){0};
 }
 
-/* Counts an element of y or dx with error e. */
+/* Counts an element of y or dx whose error is e. */
 static void add_element(const subject *s, score *c, size_t *finite, size_t i, double e,
                         const expected_value *d) {
     const size_t g = nl_group_of(s->p, i);

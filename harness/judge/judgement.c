@@ -36,7 +36,7 @@ static const char *value_text(double v, char text[64]) {
     return snprintf(text, 64, "%.9Lg", unsigned_nan(v)), text;
 }
 
-/* Infinite: a NaN for a number, or a number for a NaN. */
+/* An infinite error means a NaN instead of a number, or a number instead of a NaN. */
 static const char *units_text(double units, char text[32]) {
     if (!isfinite(units)) return "beyond any number";
     return snprintf(text, 32, "%.4g units", units), text;
@@ -66,7 +66,7 @@ static void print_worst(const judgement *j, FILE *out) {
         fprintf(out, "rms %.6Lg\n", sigma);
 }
 
-/* Prints a line for each output other than y or dx. */
+/* Prints a line for each output except y and dx. */
 static void print_others(const judgement *j, FILE *out) {
     const score *c = &j->score;
     char text[32];
@@ -108,7 +108,7 @@ static void print_growth(const judgement *j, FILE *out) {
                   "of 8 times");
 }
 
-/* The share that the likely mistake explains, if not all, and the rest. */
+/* If the likely mistake explains a part of the error, prints that part and the rest. */
 static void print_rest(const judgement *j, FILE *out) {
     const hypothesis *h = &j->formulas.found[0];
     char text[32];
@@ -148,10 +148,10 @@ static void print_mechanism(const judgement *j, FILE *out) {
             fprintf(out, "  nothing");
         fprintf(out, " %11.4g %10.4g\n", h->left.rms, h->left.largest);
     }
-    if (j->partly || !m->likely) print_growth(j, out); /* otherwise the mistake explains it */
+    if (j->partly || !m->likely) print_growth(j, out); /* else the mistake explains it */
 }
 
-/* Why some numbers have no bound. */
+/* Returns why some numbers have no bound. */
 static void why_text(const judgement *j, char *text, size_t size) {
     double kappa = 0;
     bool far = false, range = false;

@@ -9,13 +9,13 @@
 
 void (*mechanism_progress)(size_t done, size_t total, const char *what);
 
-/* Does an element of the output depend on its own row alone? */
+/* Does each element of the output depend on its own row only? */
 static bool is_local(const formula *f) {
     return (f->axis == GROUPS || f->axis == FEATURES || f->axis == PARTS) && !f->stale &&
            !f->carried && !(f->shifted & OF_ROWS) && (f->permuted & ~OF_GAMMA) == 0;
 }
 
-/* Narrows long outputs to the rows with most wrong numbers: most mistakes fail there already. */
+/* Restricts the test of long outputs to the rows with most wrong numbers, which rule out most mistakes. */
 static bool screen(workspace *w) {
     enum { LONG = 1 << 16, SHORT = 1 << 14 };
     const size_t row = w->s->p->c, each = (SHORT / row > 2 ? SHORT / row : 2) * row;
@@ -33,7 +33,7 @@ static bool screen(workspace *w) {
     return most > 0;
 }
 
-/* Is another output than y or dx wrong? */
+/* Is an output other than y or dx wrong? */
 static bool others_wrong(const workspace *w) {
     for (nl_arg o = 0; o < NL_ARGS; o++)
         for (size_t i = 0; o != subject_tensor(w->s) && i < w->of[o].count; i++)
@@ -47,11 +47,11 @@ static void compare(workspace *w, const mistake *m, hypothesis *h) {
     h->removes = h->left.was > 0 ? 1 - h->left.rms / h->left.was : 0;
 }
 
-/* truth: the mismatch of the right formula. room: how many numbers may still be computed. False:
- * too few. */
+/* truth: the mismatch of the right formula. room: number of numbers that may still be computed.
+ * False: too few. */
 static bool evaluate(workspace *w, const mistake *m, hypothesis *h, const mismatch *truth,
                      bool screened, size_t *room) {
-    enum { KEPT = 8 }; /* comparisons of all numbers, for mistakes that passed the screen */
+    enum { KEPT = 8 }; /* mistakes that pass the screen and are compared on all numbers */
     const bool local = is_local(&m->formula);
     *h = (hypothesis){.fitted = m->fitted};
     memcpy(h->name, m->name, sizeof h->name), memcpy(h->text, m->text, sizeof h->text);
@@ -91,7 +91,7 @@ static int simpler(const void *a, const void *b) {
     return ((const hypothesis *)a)->order - ((const hypothesis *)b)->order;
 }
 
-/* How many of the first are about as good as the best. */
+/* Counts the first hypotheses that are about as good as the best one. */
 static size_t count_likely(const hypothesis *found, size_t count) {
     size_t likely = 0;
     while (likely < count && found[likely].explains && found[likely].fitted == found[0].fitted &&
@@ -111,21 +111,21 @@ static bool test(const subject *s, mechanism *out) {
     const size_t tried = mistakes_list(s, &w, all);
     const bool screened = screen(&w);
     bool wholly = false;
-    double cast = -1; /* what the other casting leaves */
+    double cast = -1; /* the rms error that the other casting leaves */
     size_t room = s->most ? s->most : SIZE_MAX;
     out->count = out->untried = 0;
     for (size_t i = 0; i < tried; i++) {
         hypothesis *h = &out->found[out->count];
         const bool pair = strncmp(all[i].name, "cast+", 5) == 0;
-        if (pair && wholly) break; /* one mistake is enough */
+        if (pair && wholly) break; /* a single mistake explains the error */
         if (mechanism_progress) mechanism_progress(i, tried, "known mistakes");
         if (!evaluate(&w, &all[i], h, &truth, screened, &room)) {
             out->untried++;
             continue;
         }
         h->order = (int)i;
-        /* Leaves out mistakes without effect on these data, such as a gamma of ones or a beta of
-         * zeros. */
+        /* Leaves out mistakes without effect on these data: for example, gamma was ignored, but is
+         * all ones. */
         out->count += (h->left.rms != truth.rms || h->left.largest != truth.largest) &&
                       !(pair && h->left.rms == cast);
         wholly |= h->wholly;
@@ -142,7 +142,7 @@ static bool test(const subject *s, mechanism *out) {
     return true;
 }
 
-/* Replaces *out if the subject is explained wholly, and not only its NaN. */
+/* Replaces *out if a mistake explains the subject wholly, and not only its NaN. */
 static bool retry(const subject *s, const char *prefix, mechanism *out) {
     mechanism *now = malloc(sizeof *now);
     const bool made = now && test(s, now);
@@ -163,7 +163,7 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
     if (wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box)
         made = retry(&part, ONLY_THERE, out);
     part.only = NULL;
-    bool others = false; /* without other outputs it would be the same test */
+    bool others = false; /* with one output only, the second test would repeat the first */
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (o != wrong->output) others |= part.got[o] != NULL, part.got[o] = NULL;
     if (made && !is_explained(out) && wrong->wrong && others)

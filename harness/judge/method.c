@@ -22,10 +22,10 @@ enum {
 typedef struct errors {
     double kappa[POWERS * MOST], error[POWERS * MOST], rest[POWERS * MOST];
     size_t count;
-    pattern pattern; /* of the last case */
+    pattern pattern; /* the pattern of the last case */
 } errors;
 
-/* Above this nothing is left of the variance, and the error grows no more. */
+/* Above this error nothing is left of the variance, and the error grows no more. */
 #define LOST_UNITS 1e5
 
 static void add(errors *e, const subject *s, score *c) {
@@ -38,7 +38,7 @@ static void add(errors *e, const subject *s, score *c) {
     if (p.groups == c->groups) e->pattern = p;
 }
 
-/* Calls the implementation on one case; adds nothing if that fails. */
+/* Calls the implementation on one case; adds nothing if the call fails. */
 static void measure(const nl_impl *impl, const nl_case *c, errors *e) {
     nl_data data;
     answer want;

@@ -1,5 +1,5 @@
-/* Tables: a row is a mistake, one field of the formula with another value. If two mistakes give the
- * same numbers, the earlier row is named first; so simpler mistakes come earlier.
+/* Tables of mistakes. A row is a mistake: it sets one field of the formula to another value. If two
+ * mistakes give the same numbers, the earlier row is named first; so simpler mistakes come earlier.
  * SPDX-License-Identifier: MIT */
 #include "judge/mechanism.h"
 #include "layer.h"
@@ -14,8 +14,8 @@ enum {
     ANY,
     HALVES,        /* y or dx has 16 bits */
     PLACES,        /* a group is a channel with several places */
-    GROUPS_BEFORE, /* most groups follow another group, */
-    MEANS_BEFORE,  /* which has a mean */
+    GROUPS_BEFORE, /* most groups follow another group */
+    MEANS_BEFORE,  /* most groups follow a group with a mean */
     GRADIENTS,     /* dgamma and dbeta were given */
     DGAMMA,        /* dgamma was given */
     ROWS,          /* there are two rows */
@@ -23,7 +23,7 @@ enum {
     GAIN,          /* gamma was given */
     AFFINE,        /* gamma and beta were given */
     RESIDUAL,      /* the residual, or dresidual, was given */
-    ROUNDED_SUM,   /* and the sum with it is rounded */
+    ROUNDED_SUM,   /* a residual was given, and x + residual is rounded */
     CENTRED,       /* there is a mean */
     LAST_GATE,     /* a gate comes last, */
     FIRST_GATE     /* or first */

@@ -1,5 +1,5 @@
-/* Mistakes with a number that is read from the outputs: proposed only if it fits there.
- * SPDX-License-Identifier: MIT */
+/* Mistakes with a number that is read from the outputs. A mistake is added only if its number fits
+ * the outputs. SPDX-License-Identifier: MIT */
 #include "base/stats.h"
 #include "judge/mechanism.h"
 #include "layer.h"
@@ -16,7 +16,7 @@ static size_t elements(const mistake_list *l) {
     return l->s->p->n * l->s->p->c * l->s->p->s;
 }
 
-/* y[i] before gain and beta; dx[i]. */
+/* Returns y[i] before gain and beta; in backward, dx[i]. */
 static double bare(const mistake_list *l, size_t i) {
     const subject *s = l->s;
     const size_t j = nl_feature_of(s->p, i);
@@ -26,7 +26,7 @@ static double bare(const mistake_list *l, size_t i) {
            (double)(formula_gain_at(s, &l->right, j) * formula_gate(s, &l->right, false, i));
 }
 
-/* v, or a number with few digits next to it. */
+/* Returns a number with few digits if one lies next to v, else v. */
 static double few_digits(const mistake_list *l, double v) {
     char text[32];
     snprintf(text, sizeof text, "%.2g", v);
@@ -34,7 +34,7 @@ static double few_digits(const mistake_list *l, double v) {
     return fabs(near - v) <= (l->s->p->dtype == NL_F32 ? 1e-4 : 2e-3) * fabs(v) ? near : v;
 }
 
-/* The largest number occurs several times. */
+/* Clipped outputs: the largest number occurs several times. */
 static void add_clipped(mistake_list *l) {
     const bool backward = l->s->p->pass == NL_BACKWARD;
     const double near = 1 - 4 * (double)ref_unit(l->s->p->dtype);
@@ -59,8 +59,8 @@ static void add_clipped(mistake_list *l) {
     }
 }
 
-/* Every row has zeros, but none is all zeros, and the other values are larger by dropout's factor.
- */
+/* Dropout: most rows have some zeros but other values, too, which are larger by dropout's
+ factor. */
 static void add_dropout(mistake_list *l) {
     const subject *s = l->s;
     const size_t row = s->p->c * s->p->s;
@@ -84,7 +84,7 @@ static void add_dropout(mistake_list *l) {
     f->drops = 1, f->factor = few_digits(l, factor);
 }
 
-/* The step of which all n numbers are multiples, at most the 128-fold; 0: there is none. */
+/* Returns the step s if all n numbers are multiples of s and at most 128 s; 0: there is no such s. */
 static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     double least = INFINITY, largest = 0;
     for (size_t i = 0; i < n; i++) {
@@ -102,7 +102,7 @@ static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     return 0;
 }
 
-/* int8 with a scale: 127 steps up to the largest number, or steps that y shows. */
+/* int8 with a scale: 127 steps up to the largest number, or the steps seen in y. */
 static void add_grids(mistake_list *l) {
     const subject *s = l->s;
     double x = 0, gamma = 0;
@@ -130,7 +130,8 @@ static void add_grids(mistake_list *l) {
     f->rounds = AN_OUTPUT, f->to = GRID, f->step_of_row = 1;
 }
 
-/* The squared error over some elements, if a formula differs from the right one in its order. */
+/* Returns the squared error over some elements of a formula that differs from the right one in the
+ * order of elements. */
 static double order_error(const mistake_list *l, const formula *f) {
     enum { MOST = 2048, STRIDE = 7919 };
     const subject *s = l->s;
@@ -150,7 +151,7 @@ static double order_error(const mistake_list *l, const formula *f) {
     return sum;
 }
 
-/* Features or rows transposed, as heads x width for width x heads: each divisor, the best alone. */
+/* Transposed features or rows, as heads x width instead of width x heads. Tries each divisor, adds the best. */
 static void add_order(mistake_list *l, int what, const char *name, size_t unit, size_t length) {
     formula best = l->right;
     double least = 0.5 * order_error(l, &l->right);
@@ -189,7 +190,7 @@ static void add_orders(mistake_list *l) {
     add_order(l, OF_X, "x", p->s, p->c);
 }
 
-/* A group's y before gain and beta is a * x + b * residual + c. False: it is not determined. */
+/* Fits a group's y before gain and beta as a * x + b * residual + c. False: the fit is not determined. */
 static bool fit_group(const mistake_list *l, size_t g, double *a, double *b, double *c) {
     const subject *s = l->s;
     const size_t m = nl_group_size(s->p);
@@ -215,7 +216,7 @@ static bool fit_group(const mistake_list *l, size_t g, double *a, double *b, dou
     return isfinite(*a) && isfinite(*b) && *a != 0;
 }
 
-/* x + a * residual, or dx + a * dresidual. */
+/* Adds a weighted residual: x + a * residual, or dx + a * dresidual. */
 static void add_past(mistake_list *l) {
     const subject *s = l->s;
     double ratio[64], a, b, c, up = 0, down = 0;
@@ -241,7 +242,7 @@ static void add_past(mistake_list *l) {
     l->out[l->count - 1].fitted = true;
 }
 
-/* The statistics of only the first elements, as in pRMSNorm or if only one warp adds. */
+/* Adds statistics of the first elements only, as in pRMSNorm or if only one warp adds. */
 static void add_first(mistake_list *l) {
     const subject *s = l->s;
     const size_t m = nl_group_size(s->p);
@@ -280,7 +281,7 @@ static void add_first(mistake_list *l) {
     free(off);
 }
 
-/* A block of rows that dgamma and dbeta leave out, or count twice. */
+/* Adds a block of rows that dgamma and dbeta leave out, or count twice. */
 static void add_block(mistake_list *l, bool twice) {
     enum { BLOCKS = 512, COLUMNS = 48 };
     const subject *s = l->s;
@@ -324,7 +325,7 @@ static void add_block(mistake_list *l, bool twice) {
     free(before);
     if (to > p->n) to = p->n;
     const size_t rows = to - from;
-    const bool end = from == 0 || to == p->n; /* the table has such mistakes, too */
+    const bool end = from == 0 || to == p->n; /* the table of families has such mistakes, too */
     if (!rows || rows == p->n || (end && (rows == 1 || rows == p->n - 1)) ||
         (end && s->threads > 1) || (!twice && end && (rows == p->n / 2 || rows == p->n - p->n / 2)))
         return;

@@ -1,5 +1,5 @@
-/* Somebody's outputs, their inputs and the reference, and where the outputs are wrong.
- * SPDX-License-Identifier: MIT */
+/* Outputs of any program with their inputs and the reference, and the region where the outputs are
+ * wrong. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "verify/expected.h"
@@ -13,42 +13,42 @@ typedef struct subject {
     const ref_outputs *want;
     const expectations *expectations;
     const double *got[NL_ARGS]; /* the outputs to judge; NULL: not given */
-    size_t rows[SUBJECT_AXES];  /* the rows within x's last 1, 2, ... axes before the features; ends
-                                   with 0 */
+    size_t rows[SUBJECT_AXES];  /* numbers of rows within x's last 1, 2, ... axes before the
+                                   features; the list ends with 0 */
     nl_dtype narrow; /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
-    int threads;     /* of the call; 1 where nobody knows */
+    int threads;     /* threads of the call; 1 if unknown */
     const struct region *only; /* the region in which formulas are compared; NULL: everywhere */
-    size_t most; /* numbers of y or dx that a test of all formulas may compute; 0: no limit */
+    size_t most; /* limit on the numbers that a test of all formulas may compute; 0: none */
 } subject;
 
-/* The output that is a tensor like x: y, or dx in backward. */
+/* Returns the output with x's shape: y, or dx in backward. */
 static inline nl_arg subject_tensor(const subject *s) {
     return s->p->pass == NL_BACKWARD ? NL_DX : NL_Y;
 }
 
-/* The rows, features and places that have wrong numbers of an output; a tensor is [n][c][s], a vector has
- * features or rows. */
+/* The rows, features and places with wrong numbers of an output. A tensor is [n][c][s]; a vector
+ * has only features or only rows. */
 typedef struct region {
     nl_arg output;
-    size_t count, wrong, first; /* numbers; those that are wrong, and the first of them */
+    size_t count, wrong, first; /* all numbers; wrong numbers; index of the first wrong number */
     bool *rows, *features, *places;
-    size_t box; /* numbers in wrong rows, features and places at once */
+    size_t box; /* numbers whose row, feature and place are all wrong */
 } region;
 
-/* Is number i of output o impossible, although it has no bound? Impossible are a NaN or infinity where
- * the right number is finite, and a y that no row can have. For our own implementations, which promise
- * nothing there, always false. */
+/* Is number i of output o impossible, although it has no bound? Impossible: a NaN or infinity if
+ * the right number is finite, and a y that no row can have. For our own implementations always
+ * false, since they promise nothing without a bound. */
 bool subject_impossible(const subject *s, nl_arg o, size_t i, const expected_value *d);
 
-/* Finds an output's numbers beyond their bound, and impossible ones. False: out of memory. */
+/* Finds an output's numbers beyond their bound, and its impossible numbers. False: out of memory. */
 bool region_make(const subject *s, nl_arg output, region *out);
 void region_free(region *r);
 bool region_has(const subject *s, const region *r, size_t i);
 
-/* "5 of 185: in every row, from feature 32 on: the tail". */
+/* Writes such as "5 of 185: in every row, from feature 32 on: the tail". */
 void region_text(const subject *s, const region *r, char *text, size_t size);
 
-/* All outputs: "mean, rstd are wrong in every element; y is wrong in ...; right: residual_out". */
+/* For all outputs: "mean, rstd are wrong in every element; y is wrong in ...; right: residual_out". */
 void regions_text(const subject *s, const region of[NL_ARGS], char *text, size_t size);
 
 void text_append(char *text, size_t size, const char *more);

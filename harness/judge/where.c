@@ -7,7 +7,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The row, feature and place of number i; 0 where the output has no such axis. */
+/* The row, feature and place of a number; 0: the output lacks the axis. */
 typedef struct spot {
     size_t row, feature, place;
 } spot;
@@ -24,7 +24,7 @@ static size_t marked(const bool *set, size_t n) {
     return count;
 }
 
-/* The output's axes; an axis that it lacks has one index, which is marked. */
+/* Returns the sizes of the output's axes; a missing axis has size 1. */
 static spot axes_of(const nl_problem *p, nl_arg o) {
     if (nl_args[o].extent == NL_TENSOR) return (spot){p->n, p->c, p->s};
     const spot last = spot_of(p, o, expected_count(p, o) - 1);
@@ -32,7 +32,7 @@ static spot axes_of(const nl_problem *p, nl_arg o) {
 }
 
 /* Rounding is monotone, so a float sum of squares is at least its largest term, and |x - m| * rstd <=
- * sqrt(c) whatever the mean m. x * a + b adds 3 roundings of mean * rstd; the 2 is for all others. */
+ * sqrt(c) whatever the mean m. x * a + b adds 3 roundings of mean * rstd; the factor 2 covers all other roundings. */
 static long double largest_y(const subject *s, size_t i) {
     const nl_problem *p = s->p;
     const size_t g = nl_group_of(p, i), j = nl_feature_of(p, i);
@@ -83,8 +83,8 @@ bool region_has(const subject *s, const region *r, size_t i) {
     return r->rows[at.row] && r->features[at.feature] && r->places[at.place];
 }
 
-/* The step of a set that marks every step-th element from first to last, `count` in all; 0: the
- * marks are not regular. */
+/* Returns the step if the set marks every step-th element from first to last, `count` elements in
+ * all; 0: irregular marks. */
 static size_t step_of(const bool *set, size_t first, size_t last, size_t count) {
     const size_t step = count > 1 ? (last - first) / (count - 1) : 0;
     for (size_t i = first, k = 0; k < count; i += step, k++)
@@ -92,14 +92,14 @@ static size_t step_of(const bool *set, size_t first, size_t last, size_t count) 
     return step;
 }
 
-/* The index at which a loop over whole vectors of 4 to 64 elements would end. */
+/* Would a loop over whole vectors of 4 to 64 elements end at this index? */
 static bool is_tail(size_t from, size_t n) {
     for (size_t lanes = 4; lanes <= 64; lanes *= 2)
         if (from > 0 && n / lanes * lanes == from) return true;
     return false;
 }
 
-/* The thread that nl_parallel_for() would give exactly these rows. */
+/* Returns the thread that nl_parallel_for() would give exactly these rows; 0: none. */
 static int thread_of(size_t first, size_t last, size_t n, size_t threads) {
     for (size_t t = 0, begin = 0; threads > 1 && t < threads; t++) {
         const size_t end = begin + n / threads + (t < n % threads);
@@ -109,7 +109,7 @@ static int thread_of(size_t first, size_t last, size_t n, size_t threads) {
     return 0;
 }
 
-/* Appends ", rows 3 to 5"; nothing where all are marked. */
+/* Appends ", rows 3 to 5"; nothing if all are marked. */
 static void add_set(char *text, size_t size, const bool *set, size_t n, const char *noun,
                     int threads) {
     const size_t count = marked(set, n);
@@ -157,7 +157,7 @@ void text_append(char *text, size_t size, const char *more) {
     snprintf(text + used, size - used, "%s", more);
 }
 
-/* Output `first`, and the later ones that are wrong in the same place. */
+/* Describes output `first` and the later outputs that are wrong in the same places. */
 static void add_names(const subject *s, const region of[NL_ARGS], nl_arg first, const char *where,
                       char *to, size_t size) {
     char text[256];

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Opens a workspace, and fills scale and allowed once for all formulas, since the bounds of column
- * sums are slow. The formula's value is rounded as well, hence one more unit. */
+ * sums are slow. The bound has one more unit, because the formula's value is rounded too. */
 bool workspace_open(workspace *w, const subject *s) {
     size_t count = s->p->n * s->p->c * s->p->s, numbers = 0;
     *w = (workspace){.s = s, .count = count, .to = count};
@@ -41,10 +41,10 @@ void workspace_close(workspace *w) {
     *w = (workspace){0};
 }
 
-#define USUAL 64.0 /* units of a sum of floats that has no bound */
+#define USUAL 64.0 /* error, in units, of a float sum that has no bound */
 
-/* A NaN where none belongs, or a missing one, counts as an error of twice the number's size: enough
- * to matter, and not so much that it hides the other errors. */
+/* A wrong NaN, or a missing NaN, counts as an error of twice the number's size: enough to matter,
+ * but too little to hide the other errors. */
 mismatch formula_residual(workspace *w, bool right) {
     double sum = 0, was = 0;
     size_t count = 0;
@@ -59,12 +59,12 @@ mismatch formula_residual(workspace *w, bool right) {
             if (isinf(k->scale[i]) || k->open[i]) continue;
             double e = error_units(t, w->s->got[o][i], v, v, k->scale[i]);
             const double larger =
-                fmax(1, fabs(v) / k->scale[i]); /* a larger number has a larger rounding */
+                fmax(1, fabs(v) / k->scale[i]); /* a larger number has a larger rounding error */
             const bool within = e <= k->allowed[i] * larger;
             left.largest = fmax(left.largest, e), left.beyond += !within;
             left.finite += isfinite(w->s->got[o][i]);
             left.hits += within && !(k->was[i] <= 8 * k->allowed[i]);
-            /* with 16-bit outputs: the usual rounding of floats explains nothing */
+            /* with 16-bit outputs, the usual rounding of floats explains no error */
             if (t != w->s->p->dtype && e <= (isinf(k->allowed[i]) ? USUAL : k->allowed[i])) e = 0;
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
             if (right) k->was[i] = e;
@@ -84,7 +84,7 @@ double fit_eps(workspace *w) {
     long double *up = w->mean, *down = w->rstd;
     double *eps = y ? malloc((groups + 1) * sizeof *eps) : NULL;
     for (size_t g = 0; g < groups; g++) up[g] = down[g] = 0;
-    for (size_t i = 0; eps && i < w->count; i++) { /* theirs - beta = ratio * gain * xhat */
+    for (size_t i = 0; eps && i < w->count; i++) { /* their y - beta = ratio * gain * xhat */
         size_t g = nl_group_of(s->p, i), j = nl_feature_of(s->p, i);
         long double v = ref_factor(s->p, s->in->gamma, s->want, i) * s->want->xhat[i];
         up[g] += v * (y[i] - (s->in->beta ? s->in->beta[j] : 0)), down[g] += v * v;
