@@ -1,6 +1,6 @@
 /* idea   Interchange the loops: read the tensor in memory order and keep a sum per channel. The
  *        same two passes as naive, but every cache line is read once a pass.
- * gain   Large when s = 1, where neighbours in memory are neighbouring channels. The division and
+ * gain   Large when s = 1: neighbours in memory are then neighbouring channels. The division and
  *        the root leave the loop as well.
  * fails  The mean's rounding error stays, as in layernorm/two_pass.c; x is read three times.
  * SPDX-License-Identifier: MIT */

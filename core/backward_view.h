@@ -1,9 +1,9 @@
-/* A backward problem as its kernel sees it. SPDX-License-Identifier: MIT */
+/* A kernel's view of a backward problem. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "view.h"
 
-/* The tensors of a backward problem, or one row of them. x is what forward normalized. */
+/* The tensors of a backward problem, or one row of them. x is the input that forward normalized. */
 typedef struct nl_backward_view {
     nl_dtype t;
     const void *x, *dy, *dresidual, *gate;

@@ -32,7 +32,7 @@ enum {
 typedef struct choice {
     const char *name;
     unsigned ops, passes;
-    int when; /* one of the above */
+    int when; /* a condition from above */
 } choice;
 
 static const choice choices[] = {
@@ -91,7 +91,7 @@ static bool forks(const nl_problem *p, int threads) {
     return p->n * p->c * p->s >= of_kind(p, t->fork_forward, t->fork_backward, t->fork_batch);
 }
 
-/* Rows so short that streaming costs more per row than it saves. */
+/* Are the rows so short that streaming costs more per row than it saves? */
 static bool narrow(const nl_problem *p) {
     return p->op != NL_BATCHNORM && p->c <= 128;
 }
@@ -170,13 +170,14 @@ static bool share_lines(const nl_problem *p) {
 }
 
 /* Forward in 16 bits: does some of x come from memory, while three rows of floats, gamma and beta
- * leave less than two thirds of the first-level cache to its lines? */
+ * leave less than two thirds of the first-level cache for lines of x? */
 static bool wide_from_memory(const nl_problem *p, const nl_caches *k) {
     return p->dtype != NL_F32 && spills(p, k, 6) && p->c * 5 * sizeof(float) > k->first / 3;
 }
 
-/* Backward: is one row at a time faster than four? It is if one row fits the first-level cache and
- * four do not, or if f32 tensors come partly from memory, where four rows are too many streams. */
+/* Backward: is one row at a time faster than four? One row is faster if the first-level cache holds
+ * one row but not four, or if f32 tensors come partly from memory (four rows are too many
+ * streams). */
 static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
     if (!fit(p, k, 1)) return false;
     return !fit(p, k, 4) || (p->dtype == NL_F32 && spills(p, k, 2));
@@ -252,7 +253,7 @@ static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) 
     return false;
 }
 
-/* What each thread of a threaded rung runs: the choice for one thread, on the rung's own ISA. In
+/* The implementation for each thread of a threaded rung: the choice for one thread, on its ISA. In
  * backward the order of dgamma's sum may depend on the choice, so threads must not change it. */
 static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);

@@ -50,7 +50,7 @@ static bool in_place(int out, int in) {
     return out != SCRATCH && nl_args[out].replaces & NL_BIT(in);
 }
 
-/* No row overlaps another: the inner rows fit in an outer stride, or the outer rows in an inner. */
+/* Do rows not overlap? Inner rows must fit in an outer stride, or outer rows in an inner one. */
 static bool rows_are_apart(const nl_problem *p, nl_stride s) {
     const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
     if (rows > 1 && s.row < p->c) return false;
@@ -88,7 +88,7 @@ static bool same_rows(const nl_problem *p, int a, int b) {
     return s.row == t.row && s.outer == t.outer;
 }
 
-/* Does an output overlap a buffer that it must not? `packed` is a compile-time constant. */
+/* Does an output overlap a buffer that it must not overlap? `packed` is a compile-time constant. */
 NL_INLINE nl_status check_overlaps(const nl_problem *p, const void *const at[BUFFERS],
                                    unsigned given, const size_t bytes[], bool packed) {
     unsigned others = given;
@@ -127,10 +127,9 @@ static __attribute__((noinline)) nl_status check_overlaps_of_strided(const nl_pr
     return check_overlaps(p, at, given, bytes, false);
 }
 
-/* On one short row this check costs as much as the kernel. The check is inlined, so that the
- * absence of a buffer is a compile-time constant. Callers initialize every element of the array
- * explicitly: with gaps, compilers would clear the whole array first, which takes as long as the
- * other tests. */
+/* On one short row this check costs as much as the kernel, so it is inlined: the absence of a
+ * buffer is then a constant. Callers initialize every element of the array explicitly: with gaps,
+ * compilers would clear the whole array first, which takes as long as the other tests. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
                                   size_t scratch_bytes, bool packed) {
     const struct nl_pass_row *pass = &nl_passes[p->pass];

@@ -12,8 +12,8 @@ typedef struct nl_fork {
 } nl_fork;
 
 /* Called before and after a call on several threads. From NL_FORK_SURE elements on, all threads are
- * used and nothing is timed: a trial on one thread would take long, and waiting for a busy CPU's
- * time slice is a small part of so long a call. */
+ * used and nothing is timed: a trial on one thread would take long, and waiting for a busy CPU is a
+ * small part of so long a call. */
 enum { NL_FORK_SURE = 1 << 24 };
 void nl_fork_begin(nl_fork *f, const nl_problem *p);
 void nl_fork_end(const nl_fork *f);

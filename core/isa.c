@@ -45,14 +45,14 @@ enum { ISAS = sizeof isas / sizeof *isas };
 _Static_assert(ISAS <= (int)NL_ISAS_MAX, "isa.h: NL_ISAS_MAX");
 
 int nl_isa_index(const char *isa) {
-    int i = ISAS - 1; /* the widest is looked up most often */
+    int i = ISAS - 1; /* the widest ISA is looked up most often */
     while (i >= 0 && strcmp(isas[i].name, isa) != 0) i--;
     return i;
 }
 
 /* The widest ISA that runs here, capped by the environment variable NL_ISA; computed once. */
 static int best(void) {
-    static atomic_int known; /* 1 + the result; 0: not yet found */
+    static atomic_int known; /* 1 + the result; 0: not computed yet */
     int isa = atomic_load_explicit(&known, memory_order_relaxed) - 1;
     if (isa >= 0) return isa;
     const char *wish = getenv("NL_ISA");

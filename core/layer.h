@@ -4,7 +4,7 @@
 
 #include "strides.h"
 
-/* Not in normlab.h: a user's compiled code must not depend on these counts. */
+/* These counts are not in normlab.h, because a user's compiled code must not depend on them. */
 #define NL_OPS (NL_GATE_FIRST_RMSNORM + 1)
 #define NL_PASSES (NL_INFERENCE + 1)
 #define NL_DTYPES (NL_BF16 + 1)

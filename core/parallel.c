@@ -91,7 +91,7 @@ bool nl_has_openmp(void) {
 void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t, size_t), void *context) {
     const size_t most = threads < 1 ? 1 : (size_t)threads;
     const size_t pieces = n ? (size_t)nl_team((int)(n < most ? n : most)) : 0;
-    if (pieces == 1) { /* a parallel region would cost a fraction of a microsecond */
+    if (pieces == 1) { /* avoids a parallel region, which costs a fraction of a microsecond */
         body(context, 0, n);
         return;
     }
@@ -99,7 +99,7 @@ void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t, size_t)
 #pragma omp parallel for schedule(static, 1) num_threads((int)pieces)
 #endif
     for (size_t i = 0; i < pieces; i++) {
-        size_t size = n / pieces, rest = n % pieces; /* the first `rest` pieces take one extra */
+        size_t size = n / pieces, rest = n % pieces; /* the first `rest` pieces are larger by 1 */
         size_t begin = i * size + (i < rest ? i : rest);
         body(context, begin, begin + size + (i < rest));
     }

@@ -19,7 +19,7 @@ typedef struct nl_view {
     const nl_rows *rows;   /* strides; NULL: rows are contiguous */
 } nl_view;
 
-/* x_i plus the residual, as float. */
+/* x_i plus the residual, as a float. */
 NL_INLINE float nl_x(nl_view v, size_t i) {
     float x = nl_load(v.t, v.x, i);
     if (!v.residual) return x;

@@ -1,6 +1,5 @@
 /* Code that the demonstrations of 16-bit arithmetic share. The demonstrations round each result to
- * the storage type before using it. Only their sums differ.
- * SPDX-License-Identifier: MIT */
+ * the storage type before using it. Only their sums differ. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "kernel.h"

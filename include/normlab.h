@@ -60,8 +60,7 @@ typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 
 /* FLOAT normalizes x + residual as a float (FlashInfer's fused kernels, nano-vllm). ROUNDED first
- * rounds the sum to dtype, as if stored and read again (vLLM's kernels, Hugging Face, PyTorch
- * eager). */
+ * rounds the sum to dtype, as if stored and read (vLLM's kernels, Hugging Face, PyTorch eager). */
 typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
 
 /* How y or dx is stored. STREAMING bypasses the caches, which saves memory traffic; CACHED leaves
@@ -94,8 +93,8 @@ typedef struct nl_problem {
     float momentum;          /* BatchNorm: weight of the NEW statistic in the average, 0..1 */
     bool biased_running_var; /* the variance for running_var divides by n*s (true, as in Flax) or by
                                 n*s - 1 (false, as in PyTorch) */
-    nl_stores stores;        /* used by nl_best() and by implementations with heeds_stores; others
-                                always store in one way */
+    nl_stores stores;        /* used by nl_best() and by implementations with heeds_stores; other
+                                implementations have fixed stores */
     nl_dtype parameters;     /* storage type of gamma, beta, dgamma and dbeta: NL_F32, or dtype.
                                 Arithmetic is in float; a gradient is rounded once */
     nl_sum sum;              /* how x + residual is normalized */
@@ -142,7 +141,7 @@ typedef struct nl_backward_args {
     const float *mean;     /* [n] or BatchNorm [c], as saved by forward; NULL for RMSNorm */
     const float *rstd;     /* [n] or BatchNorm [c], as saved by forward */
     void *dx;              /* dtype [n][c][s] */
-    void *dgate;           /* dtype [n][c], or NULL when not wanted */
+    void *dgate;           /* dtype [n][c], or NULL if not wanted */
     void *dgamma, *dbeta; /* parameters [c], or NULL when not wanted; dbeta: LayerNorm and BatchNorm
                               only */
     void *scratch;        /* as in nl_forward_args */
@@ -183,10 +182,10 @@ typedef struct nl_threshold {
 /* An implementation. NL_IMPL(), at the end of each kernel file, fills in an nl_impl. */
 typedef struct nl_impl {
     const char *name;               /* path of the file without ".c": "rmsnorm/naive" */
-    const char *isa;                /* the instruction set it needs: "c" for plain C */
+    const char *isa;                /* the necessary instruction set: "c" for plain C */
     const char *about;              /* a description in one line */
     unsigned ops, passes, dtypes;   /* accepted: NL_BIT() of each nl_op, nl_pass, nl_dtype */
-    size_t c_max;                   /* the largest c that it accepts; 0: any */
+    size_t c_max;                   /* the largest accepted c; 0: any c */
     const nl_threshold *thresholds; /* its thresholds, up to a size of 0; NULL: none */
     bool threaded;                  /* uses several threads if the call allows them */
     bool strided;                   /* accepts strided rows, given by its plan */
@@ -243,7 +242,7 @@ NL_API const nl_impl *nl_impl_at(size_t i);
 /* Finds by name and ISA (NULL: any ISA that runs here). Returns NULL if none is found. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
-/* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa (NULL: no)? */
+/* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa? (NULL: no.) */
 NL_API bool nl_accepts(const nl_impl *impl, const nl_problem *p);
 NL_API bool nl_isa_runs(const char *isa);
 
@@ -258,7 +257,7 @@ NL_API const char *nl_isa_best(void);
  * NL_TUNING names this file, which replaces the default thresholds.
  *
  * In row norms, with one implementation or nl_best() on one machine, a row's bits of y and dx
- * (except NaN payloads) do not depend on n, the row's place, other rows, threads, alignment or
+ * (except NaN payloads) do not depend on n, row position, other rows, threads, alignment or
  * stores. */
 NL_API const nl_impl *nl_best(const nl_problem *p, int threads);
 

@@ -1,7 +1,7 @@
 /* idea   naive's two passes for the statistics, but the division and the root are hoisted:
  *        rstd = 1/sqrt(var + eps) once a row, and a multiplication an element.
- * gain   Less work, but hardly less time: the latency of the additions decides. Hoisting pays once
- *        the sums are vectors.
+ * gain   Less work, but hardly less time: the latency of the additions limits the speed. Hoisting
+ *        pays once the sums are vectors.
  * fails  The error grows with mean/sigma, as in naive; and x is still read three times.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

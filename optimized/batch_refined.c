@@ -1,5 +1,5 @@
 /* idea   batchnorm/refined.c in vectors: the second pass also sums d = x - m, whose mean is the
- *        rounding error of m. The constant term of y absorbs it, so an element costs no more.
+ *        rounding error of m. y's constant term absorbs this error, so an element costs no more.
  * gain   The top of the accuracy ladder.
  * fails  Reads x three times, as two-pass does.
  * SPDX-License-Identifier: MIT */

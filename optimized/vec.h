@@ -32,7 +32,7 @@ _Static_assert(VLEN <= 16 && (VLEN & (VLEN - 1)) == 0,
 #define NL_VEC_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
 
 /* A function that is compiled for each instruction set has a name for each of them, such as
- * nl_rows_forward_avx2. NL_API exports it to kernels of --load. */
+ * nl_rows_forward_avx2. NL_API exports the function to kernels of --load. */
 #define NL_OF_ISA_(name, isa) nl_##name##_##isa
 #define NL_OF_ISA_OF_(name, isa) NL_OF_ISA_(name, isa)
 #define NL_OF_ISA(name) NL_OF_ISA_OF_(name, NL_ISA)

@@ -171,7 +171,7 @@ static void normalize(const job *k, size_t g) {
     o->running_var[g] = (1 - w) * k->in->running_var[g] + w * stored;
 }
 
-/* A factor of a scale. It is not 0, so that the scale can be divided by it. */
+/* A factor of a scale. The result is not 0, so that the scale can be divided by it. */
 static double at_least_tiny(double v) {
     return v < 0x1p-300 ? 0x1p-300 : v;
 }

@@ -24,7 +24,7 @@ typedef struct scan {
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
 /* Is it a control character? Files may contain only two kinds of control characters, tabs and line
- * ends. Any other control character is damage, and printing it could send an escape sequence to the
+ * ends. Any other control character is damage; printing it could send an escape sequence to a
  * terminal. */
 bool is_control(char c);
 
@@ -60,6 +60,6 @@ void csv_number(FILE *out, double v);
 uint32_t crc_text(uint32_t crc, const char *text);
 bool crc_file(uint32_t *crc, const char *path);
 
-/* The files FOLDER/PATTERN, for globfree(); the folder's own special characters stand for
- * themselves. Returns how many. */
+/* The files FOLDER/PATTERN, for globfree(); special characters in FOLDER are not patterns. Returns
+ * how many. */
 size_t files_in(const char *folder, const char *pattern, glob_t *found);

@@ -47,7 +47,8 @@ typedef struct npy_errors {
 
 bool npy_wrong(const npy_errors *to, const char *format, ...);
 
-/* Reads a .npy file, format versions 1.0, 2.0 and 3.0. Input is untrusted until checked. False: error says what is wrong with the file and what to do, and *out is empty. */
+/* Reads a .npy file, format versions 1.0, 2.0 and 3.0. Input is untrusted until checked. False:
+ * `error` has the fault and advice, and *out is empty. */
 bool npy_read(const char *path, npy *out, char *error, size_t error_size);
 
 /* Writes a file as numpy.save does, version 1.0. Atomic: writes a temporary file beside the target

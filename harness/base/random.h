@@ -1,4 +1,4 @@
-/* Random numbers that depend on (stream, index) alone, the same on every machine.
+/* Random numbers that depend on (stream, index) alone and are equal on every machine.
  * Philox4x32-10: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
  * SPDX-License-Identifier: MIT */
 #pragma once
@@ -12,11 +12,10 @@ void random_seed(uint64_t number);
 void random_words(uint64_t stream, uint64_t index, uint32_t out[4]);
 
 /* Random numbers: uniform in (0, 1), with 32 random bits; or standard normal, by the inverse of the
- * distribution function. The normal numbers use only +, -, *, / and sqrt; their error is about
- * 1e-9. */
+ * distribution function. Normal numbers use only +, -, *, / and sqrt; the error is about 1e-9. */
 double random_uniform(uint64_t stream, uint64_t index);
 double random_normal(uint64_t stream, uint64_t index);
 
-/* Caches the stream's first `count` normal numbers, or as many as fit. Do not call it while another
- * thread draws. */
+/* Caches the stream's first `count` normal numbers, or as many as fit. Do not call this while
+ * another thread draws numbers. */
 void random_keep(uint64_t stream, uint64_t count);

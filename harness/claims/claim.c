@@ -60,7 +60,7 @@ static bool is_given(const claim *c, const char *key) {
            ((paper || strcmp(key, "share") == 0) && c->share < 1);
 }
 
-/* Stores a value; returns NULL, or what the value should be. */
+/* Stores a value; returns NULL, or a description of valid values. */
 _Static_assert(CLAIM_TEXT == 400 && SETTINGS_MAX == 24, "in the messages");
 static const char *set_key(claim *c, const char *key, const char *value) {
     char *const texts[] = {c->text, c->source, c->why};
@@ -239,6 +239,6 @@ claim_answer claim_answer_of(const claim *c) {
     claim_outcome first = claim_outcome_of(c, &c->at[0]);
     if (sides & (sides - 1)) return DEPENDS;
     if (first == NOT_RUN) return UNTRIED;
-    if (first == OPEN || open) return UNDECIDED; /* more passes could make it DEPENDS */
+    if (first == OPEN || open) return UNDECIDED; /* more passes may lead to DEPENDS */
     return first == AS_CLAIMED ? HOLDS : FAILS;
 }

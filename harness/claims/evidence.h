@@ -15,7 +15,7 @@ enum { SITTING_S = 900 };
 typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
-    double ratio, low, high, aa, band; /* logarithms; aa: NaN if only its band is known */
+    double ratio, low, high, aa, band; /* logarithms; aa: aa: NaN if only its band is known */
     size_t rounds;
     size_t pass; /* number of the pass; its rows share it */
     double when; /* start of the pass, in seconds; 0: not known */
@@ -69,7 +69,7 @@ void evidence_decide(const evidence *e, const bool *uses, claim *c);
 /* How stable are the answers? Repeatedly draws three passes, and compares their answers with the
  * answers of all other passes. */
 typedef struct stability {
-    size_t draws, rest;      /* draws of three passes; the number of the other passes */
+    size_t draws, rest;      /* draws of three passes; number of other passes */
     double contradicted_pct; /* the share of intervals that the other passes contradict */
     size_t answers, differ;  /* claims decided by both sides; claims decided differently */
 } stability;
@@ -90,8 +90,8 @@ noise noise_of(const evidence *e);
 typedef struct claims_job {
     claim *claims; /* gets the figures and verdicts of its settings */
     size_t count;
-    double seconds; /* of timing for each candidate of a race */
-    uint64_t seed;  /* of the order of races, and of the candidates in each */
+    double seconds; /* seconds of timing for each candidate */
+    uint64_t seed;  /* seed of the order of races and of candidates */
     bool quick;     /* skip large cases */
     void (*progress)(size_t done, size_t total, const char *what);
     void (*failed)(const claim *c, const setting *s);

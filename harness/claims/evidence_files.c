@@ -179,7 +179,7 @@ static bool same_machine(const origin *a, const origin *b) {
     return same;
 }
 
-/* Do the rows from this one on repeat those of an earlier pass with their date? */
+/* Do this row and the next rows repeat an earlier pass with the same date? */
 static bool is_copy(const evidence *e, size_t from) {
     const race_row *begin = e->rows + from, *end = e->rows + e->count;
     size_t twins = 0;
@@ -204,7 +204,7 @@ static void count_sittings(evidence *e) {
 
 void evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels) {
     glob_t found = {0}, torn = {0};
-    char parent[4200]; /* as in docs/machines/NAME */
+    char parent[4200]; /* a folder such as docs/machines/NAME */
     snprintf(parent, sizeof parent, "%.4096s/..", folder);
     const origin home = origin_of(parent);
     origin o, latest = {.when = -INFINITY};

@@ -76,7 +76,7 @@ static bool scans(const question *q, figure *out) {
     return exactly(reads_needed(q->two[0]) / reads_needed(q->two[1]), out);
 }
 
-/* LayerNorm's largest error over RMSNorm's; 1 where both are 0 or both infinite. */
+/* LayerNorm's largest error over RMSNorm's; 1 if both are 0 or both infinite. */
 static bool error_ratio(const question *q, figure *out) {
     double error[2];
     for (int i = 0; i < 2; i++) {
@@ -130,7 +130,7 @@ static bool qwen_start(const question *q, figure *out) {
               : fail(q, "no implementation here runs both layers in the mode '%s'", q->how);
 }
 
-/* The operations of two norms in per cent of those of a transformer block's matrix products. For
+/* The operations of two norms, in per cent of the operations of a block's matrix products. For
  * width c and n tokens, a norm has 8 operations per element; products have 24 n c^2 + 4 n^2 c. */
 static bool flops_share(const question *q, figure *out) {
     double n = (double)q->two[0]->c.problem.n, c = (double)q->two[0]->c.problem.c;

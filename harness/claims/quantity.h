@@ -1,4 +1,4 @@
-/* Quantities: the numbers that a claim can be about, timed, counted or computed.
+/* Quantities: timed, counted or computed numbers, as subjects of claims.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

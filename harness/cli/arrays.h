@@ -44,12 +44,12 @@ int arrays_options(int argc, char **argv, arrays *a);
 bool arrays_layer(arrays *a); /* is there a layer, and --x? */
 bool arrays_check(arrays *a); /* do the options suit the layer? */
 bool arrays_number(const arrays *a, int option, double low, double high, bool whole, double *out);
-/* Reads all inputs and checks shapes; converts all but the tensors to float. */
+/* Reads all inputs and checks shapes; converts all inputs except tensors to float. */
 bool arrays_load(arrays *a);
 /* Does the tensor of this option have x's type? */
 bool arrays_same_type(const arrays *a, int option);
 /* Merges the normalized axes of all tensors into one last axis, or gives the tensors the shape (n,
- * c, s), for code that does not know --axes. */
+ * c, s), for code that does not support --axes. */
 void arrays_flatten(arrays *a);
 const array_option *arrays_spec(const arrays *a, int option);
 nl_arg arrays_arg(const arrays *a, int option);

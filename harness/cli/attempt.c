@@ -26,7 +26,7 @@ typedef struct job {
     report out;
     size_t checked, failed, unbounded; /* cases; unbounded: the method promises nothing */
     double share;                      /* the largest error over its bound */
-    bool batches;                      /* some cases varied the batch */
+    bool batches;                      /* some cases had several batches */
     char depends[400];                 /* how bits depend on the batch, in the first such case */
     row first;                         /* the first failure */
     nl_case at;                        /* the case of that error; later the timed case */
@@ -96,7 +96,7 @@ static bool try_cases(job *j, const char *subject, const case_list *cases, bool 
     *wrong = j->failed > before;
     const size_t count = j->checked - checked, open = j->unbounded - unbounded;
     if (interrupted() || count == 0) return true;
-    const bool judges = open < count; /* otherwise nothing was compared, and "ok" would be wrong */
+    const bool judges = open < count; /* if nothing was compared, "ok" would be wrong */
     const char *paint = !j->out.colour ? ""
                         : *wrong       ? "\033[31m"
                         : judges       ? "\033[32m"
@@ -209,7 +209,7 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     j.out = (report){.table = stdout, .colour = colour_wanted(stdout)};
     interrupt_watch();
     isolate_heard = hear;
-    /* unbuffered in the kernel, too, so that its output before a crash shows */
+    /* unbuffered, so that a kernel's output before a crash shows */
     setvbuf(stdout, NULL, _IONBF, 0);
     printf("%s@%s:", impl->name, impl->isa);
     describe(stdout, impl);

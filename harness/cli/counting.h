@@ -1,5 +1,5 @@
-/* Speed counted instead of timed: the instructions and simulated cache misses of one call, by
- * valgrind's callgrind, the same on every machine that runs the same binary.
+/* Counts speed instead of timing it: valgrind's callgrind gives the instructions and simulated
+ * cache misses of one call. They are equal on all machines that run the same binary.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -20,8 +20,8 @@ bool counting_works(void);
 /* The widest instruction set that the tool simulates and this machine runs. */
 const char *counting_isa(void);
 
-/* Counts a call of an implementation of the table, or of `library` unless that is NULL. The kernel
- * runs without a sandbox. False: `error` has the reason. */
+/* Counts a call of an implementation of the table or, unless `library` is NULL, of this library.
+ * The kernel runs without a sandbox. False: `error` has the reason. */
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size);
 

@@ -107,8 +107,8 @@ static void take_bits(void *context, const instance *in) {
     *(uint64_t *)context = instance_hash(in);
 }
 
-/* Calls the kernel on several numbers of threads, and on the last of them twice. Returns the number
- * of threads that the call had. */
+/* Calls the kernel with several numbers of threads, and twice with the last number. Returns the
+ * number of threads that the call had. */
 static int compare_bits(const grading *j, const nl_case *c, const nl_data *data, mark *k) {
     static const int teams[] = {1, 2, 3, 5, 8, 8};
     enum { TEAMS = sizeof teams / sizeof *teams };
@@ -195,7 +195,7 @@ static bool grade_error(grading *j, const part *p) {
     k->right = true;
     if (isfinite(v.error_u))
         snprintf(k->text, sizeof k->text, "%s\n%.3g units of error", c->text, v.error_u);
-    else /* the method promises nothing there */
+    else /* the method promises nothing on such a case */
         snprintf(k->text, sizeof k->text, "%s\nNaN or infinity where a number should be", c->text);
     return true;
 }

@@ -32,7 +32,7 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
                  bool strict, int *first);
 
-/* If options_shown is not NULL, options_read() only calls it with each option and returns
+/* Unless options_shown is NULL, options_read() only calls it with each option; returns
  * NL_EXIT_OK. */
 extern void (*options_shown)(const option_spec *option);
 

@@ -1,5 +1,5 @@
-/* Passes: whole measurements in fresh processes, each in a folder that exists only if it is
- * complete.
+/* Passes: whole measurements in fresh processes. A pass has a folder, which exists only if the pass
+ * is complete.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -1,6 +1,5 @@
 /* Finds other uses of our CPUs: other work, the hypervisor, the quota of our control group. Data:
- * the kernel's counters (proc(5)).
- * SPDX-License-Identifier: MIT */
+ * the kernel's counters (proc(5)). SPDX-License-Identifier: MIT */
 #include "machine/exam.h"
 #include "base/clock.h"
 

@@ -17,7 +17,7 @@ const char *finding_level_name(finding_level level) {
 
 static size_t examine(finding *out, size_t most) {
     exam e = {.out = out, .most = most, .threads = nl_max_threads()};
-    load_begin(&e); /* before our own threads add to the load */
+    load_begin(&e); /* first, before our own threads add to the load */
     cpus_begin(&e);
     load_count(&e, &e.before);
     examine_cpus(&e);

@@ -17,7 +17,7 @@ bool kernel_read(char text[KERNEL_TEXT], const char *path, ...) {
     text[0] = '\0';
     FILE *f = fopen(name, "r");
     if (!f) return false;
-    errno = ENODATA; /* if the file is empty */
+    errno = ENODATA; /* for an empty file */
     bool read = fgets(text, KERNEL_TEXT, f) != NULL;
     int why = errno;
     fclose(f);

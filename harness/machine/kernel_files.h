@@ -13,7 +13,7 @@ enum { CPUS_MAX = 4096, KERNEL_TEXT = 4096 };
 #define NL_FORMAT(at, rest)
 #endif
 
-/* Reads the first line of a file, without trailing blanks. False: errno says why. */
+/* Reads the first line of a file, without trailing blanks. False: errno has the reason. */
 bool kernel_read(char text[KERNEL_TEXT], const char *path, ...) NL_FORMAT(2, 3);
 
 /* Reads the text after key, up to a quote, in the first line that begins with key. key "": the

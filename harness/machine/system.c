@@ -71,7 +71,7 @@ static void virtualization(exam *e) {
                  "this system does not show whether it is a guest%s", dmi);
 }
 
-/* Random addresses are good here: fresh processes then sample many placements instead of one. */
+/* Random addresses are good: fresh processes then sample many placements instead of one. */
 static void aslr(exam *e) {
     double kernel;
     if (!kernel_number("/proc/sys/kernel/randomize_va_space", "", &kernel)) {

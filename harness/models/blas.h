@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Loads OpenBLAS, on one thread. False: why says why. The version is OpenBLAS's own text. */
+/* Loads OpenBLAS on one thread. False: `why` has the reason. blas_version() is OpenBLAS's text. */
 bool blas_open(const char **why);
 const char *blas_version(void);
 

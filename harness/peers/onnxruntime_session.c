@@ -43,7 +43,7 @@ static ONNXTensorElementDataType type_of(const nl_problem *p, nl_extent extent) 
     __builtin_unreachable();
 }
 
-/* Writes the shape and returns the rank. A row's statistics have the shape [n][1]. */
+/* Writes the shape and returns the rank. The statistics of n rows have the shape [n][1]. */
 static size_t shape_of(const nl_problem *p, nl_extent extent, int64_t shape[3]) {
     const int64_t n = (int64_t)p->n, c = (int64_t)p->c, s = (int64_t)p->s;
     if (extent == NL_FEATURES || extent == NL_PARAMETERS) return shape[0] = c, 1;

@@ -16,8 +16,8 @@ void torch_register(void (*note)(const char *text));
  * loads a second runtime is left out, with a note. */
 bool one_openmp_runtime(const char *peer, void (*note)(const char *text));
 
-/* x + residual of `count` elements from `at` on, rounded only if the problem says so; also stores
- * residual_out. */
+/* x + residual of `count` elements that start at `at`, rounded if p->sum is NL_SUM_ROUNDED; also
+ * stores residual_out. */
 NL_INLINE void peer_sum(const nl_problem *p, const nl_forward_args *a, size_t at, size_t count,
                         float *sum) {
     for (size_t i = 0; i < count; i++) {

@@ -24,7 +24,7 @@ namespace {
 
 void (*note)(const char *text);
 
-const at::ScalarType types[] = {at::kFloat, at::kHalf, at::kBFloat16}; /* of each nl_dtype */
+const at::ScalarType types[] = {at::kFloat, at::kHalf, at::kBFloat16}; /* per nl_dtype */
 
 /* The caller's buffer as a tensor, cached until the buffer moves. */
 const at::Tensor &view(at::Tensor &kept, const void *at, at::IntArrayRef sizes, at::ScalarType t) {

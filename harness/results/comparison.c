@@ -135,7 +135,7 @@ static bool holds(const results *file, const fact *f) {
     return false;
 }
 
-/* Prints one file's values of a key that the other file lacks. */
+/* Prints the values of a key that only one file has. */
 static void list_differing(FILE *out, const results *file, int side, const char *key) {
     for (size_t i = 0; i < file[side].fact_count; i++) {
         const fact *f = &file[side].facts[i];

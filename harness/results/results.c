@@ -1,5 +1,5 @@
 /* The whole file is read and cut into fields in place; rows point into the text. Columns are found
- * by name, and unknown ones are ignored. SPDX-License-Identifier: MIT */
+ * by name; unknown columns are ignored. SPDX-License-Identifier: MIT */
 #include "results/results.h"
 #include "base/csv.h"
 

@@ -62,8 +62,8 @@ bool facts_one_machine(const results *file, char why[200]);
  * date, which always differs, and the doctor's count, which repeats the findings. */
 char *facts_differing(const results *file);
 
-/* Compares two result files row by row. The interval of a ratio spans the far ends of the two rows'
- * 95 % intervals, so it is wider than needed. */
+/* Compares two result files row by row. The interval of a ratio spans the far ends of both rows' 95
+ * % intervals, so it is wider than necessary. */
 
 /* The rows with one key; a or b is NULL if its file has no such row. */
 typedef struct row_pair {
@@ -78,13 +78,13 @@ typedef struct row_pair {
 } row_pair;
 
 /* Pairs every row of A with B's, then lists the rows that only B has. margin: a log ratio. shares:
- * compare shares of each machine's limit instead of times. */
+ * compares shares of each machine's limit instead of times. */
 void compare_results(const results file[2], bool shares, double margin,
                      void (*take)(void *context, const row_pair *pair), void *context);
 
 /* Reads the passes of a folder, FOLDER/PASS/bench.csv, as one file of results. */
 
-/* Is it a folder of passes? */
+/* Is the path a folder of passes? */
 bool pool_is(const char *path);
 
 /* Sorts rows by case and implementation. Numbers are medians over the passes; `each` has the

@@ -15,7 +15,7 @@ enum { C = 1024 };
 
 static const struct panel {
     const char *name, *pass, *dtype, *options;
-    const char *modes; /* with spaces around each */
+    const char *modes; /* names, each between spaces */
     size_t plain_most; /* most rows for modes in plain C; more would take minutes */
 } panels[] = {
     {"f32 forward", "forward", "f32", "", ALL, 8192},

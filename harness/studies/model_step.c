@@ -1,6 +1,6 @@
-/* Which share of a model's step is the norm's, and what does RMSNorm save? Whole steps with either
- * norm take turns on the same memory. Norms are timed inside the step, so the matrix products
- * decide what the caches contain. SPDX-License-Identifier: MIT */
+/* Which share of a model's step is the norm's, and what does RMSNorm save? Whole steps with
+ * LayerNorm and with RMSNorm take turns on the same memory. Norms are timed inside the step, so the
+ * matrix products decide what the caches contain. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "base/clock.h"
 #include "machine/kernel_files.h"

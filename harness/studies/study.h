@@ -20,7 +20,7 @@ void study_point(const study_out *o, const char *panel, const char *series, doub
 void study_interval(const study_out *o, const char *panel, const char *series, double x,
                     estimate e);
 
-/* Reports progress, for a study that may take over a second. */
+/* Reports the progress of a study that may take over a second. */
 void study_progress(const study_out *o, size_t done, size_t total, const char *what);
 
 /* Notes a failure or an omission; always returns false. */

@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETS_MAX = 1024 }; /* each takes about 30 mappings, and a process may have 65530 */
+enum { SETS_MAX = 1024 }; /* a set takes about 30 mappings; a process may have 65530 */
 
 typedef struct bench {
     const nl_case *c;

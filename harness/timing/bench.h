@@ -5,7 +5,7 @@
 #include "timing/measure.h"
 #include "verify/verify.h"
 
-/* A timing. Ratios are of time over the baseline's: below 1 is faster. */
+/* A timing. Ratios are time over the baseline's time: below 1 is faster. */
 typedef struct timing {
     estimate ns; /* of one call */
     double ns_min;

@@ -126,7 +126,7 @@ static void call(void *context, size_t turn) {
     double ns;
     (void)turn;
     if (over())
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* for code that waits for time to
+        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* for kernels that wait for time to
                                                                  * pass */
     else if (!caller_call(&a->calls, &ns))
         lose(a);

@@ -10,7 +10,7 @@
 #include <stdint.h>
 
 typedef struct measure_candidate {
-    void (*call)(void *context, size_t turn); /* turn counts the calls of all candidates */
+    void (*call)(void *context, size_t turn); /* turn: number of earlier calls of all candidates */
     void *context;
     /* Untimed functions, or NULL. before() runs before every call, and restores inputs or flushes
      * the caches; after() runs after the last call of each round or trial, whose outputs are still

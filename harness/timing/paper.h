@@ -16,7 +16,7 @@ typedef struct paper_row {
 extern const paper_row paper_rows[];
 extern const size_t paper_rows_count;
 
-const paper_row *paper_find(const char *table); /* "T3-PyTorch"; NULL: there is none */
+const paper_row *paper_find(const char *table); /* "T3-PyTorch"; NULL: no such row */
 
 /* Fractions of the step: LayerNorm's share, and the saving of the norm, with its +-. */
 double paper_share(const paper_row *r);

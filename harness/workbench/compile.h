@@ -12,7 +12,7 @@ typedef struct command {
     size_t used;
     char *argv[COMMAND_WORDS + 1];
     int count;
-    bool too_long; /* a word did not fit */
+    bool too_long; /* true: a word did not fit */
 } command;
 
 void command_add(command *c, const char *format, ...);

@@ -28,5 +28,5 @@ enum { NO_DOUBLE = 1, NO_HALF = 2 };
 
 /* Checks the assembly of x86-64 or aarch64, and overwrites the text. Forbidden are instructions
  * that call the system, read a clock, or never come from a compiler. NO_DOUBLE and NO_HALF forbid
- * computing in double or more, and conversions of f16. False: why names the instruction. */
+ * computing in double or more, and conversions of f16. False: `why` names the instruction. */
 bool instructions_allowed(char *assembly, int rules, char *why, size_t size);

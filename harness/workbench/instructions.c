@@ -69,8 +69,8 @@ static bool is_soft(const char *rest) {
     return false;
 }
 
-/* The forbidden directives of the assembler: those that read files, or repeat, move or hide text,
- * and those that put data into text. Compilers never write these directives. */
+/* The forbidden directives of the assembler read files, repeat, move or hide text, or put data into
+ * text. Compilers never write these directives. */
 static const char own_text[] = " .incbin .include .macro .rept .irp .irpc .altmacro .pushsection "
                                ".popsection .previous .subsection .if .ifdef .ifndef .inst .insn "
                                ".org .reloc";

@@ -29,6 +29,6 @@ void lab_write_page(const lab *l, const char *project, FILE *out);
 /* The folder from which this program was built. */
 const char *lab_project(void);
 
-/* Reads the assignment of a file, of a folder that has one, or of a lab by lab_find(), in this
- * order. False: `error` has the reason. */
+/* Reads the assignment from a file, from a folder, or from a lab by lab_find(), in this order.
+ * False: `error` has the reason. */
 bool lab_assignment(const char *what, assignment *out, char *error, size_t error_size);

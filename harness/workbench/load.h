@@ -10,7 +10,7 @@ enum { LOAD_NAME = 60, LOAD_ABOUT = 200 }; /* longest text, in characters */
  * added; `error` has the reason and advice. */
 bool load_kernels(const char *path, const char *origin, char *error, size_t error_size);
 
-/* Adds the one kernel of an untrusted library. Only sandboxed processes (verify/worker.h) load the
+/* Adds the only kernel of an untrusted library. Only sandboxed processes (verify/worker.h) load the
  * library, never this process. NULL: `error` has the reason. */
 const nl_impl *load_distant(const char *path, char *error, size_t error_size);
 

@@ -18,13 +18,13 @@ typedef struct batch_recipe {
 
 enum {
     TILE_ROWS = 8,        /* rows of a tile */
-    NARROW = 256,         /* columns up to which a block is read as one span of memory */
+    NARROW = 256,         /* up to this number of columns, a block is read as one span */
     L1_COLUMNS = 1024,    /* columns whose sums stay in the first-level cache */
     STRIP = 64,           /* channels whose statistics are computed together */
     SHORT = 32,           /* channels with fewer values per sample are read as columns */
     PIECE = 256,          /* rows of columns summed in float; pieces are added in double */
     BLOCK = 16,           /* rows of a piece summed separately, then added to earlier blocks */
-    SPAN = 16384,         /* a channel's elements in a piece, if read as runs */
+    SPAN = 16384,         /* elements of a channel in a piece, if it is read as runs */
     RUN = 16 * SUM_BLOCK, /* elements of a run summed in float; these sums are added in double */
     CACHED = 524288,      /* bytes of x (and dy) that stay in a core's cache between two readings */
     LANES = VLEN < 4 ? 4 : 16 /* fewest lanes of a sum: a block has 16 rows, a run four vectors */

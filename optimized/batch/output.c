@@ -44,7 +44,7 @@ NL_INLINE void put_pair(work w, nl_dtype t, bool cast, coefficients p, coefficie
         vstore2(t, w.v.y, at, y, next);
 }
 
-/* Writes `count` elements of output from address `to` on. */
+/* Writes `count` elements of output, starting at address `to`. */
 NL_INLINE void put_edge(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                         size_t count, void *to, batch_recipe q) {
     for (size_t i = 0; i < count; i += VLEN) {
@@ -109,8 +109,8 @@ NL_INLINE void put_span(work w, nl_dtype t, bool cast, coefficients p, size_t at
     put_edge(w, t, cast, p, at + l.end, f + l.end, count - l.end, rest, q);
 }
 
-/* Goes row by row, so that x and y are accessed in memory order. In bf16, writes two rows at a time
- * if conversion, not memory, is the bottleneck. */
+/* Writes row by row, so that x and y are accessed in memory order. In bf16, writes two rows at a
+ * time if conversion, not memory, is the bottleneck. */
 NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end, size_t begin,
                            size_t f_end, batch_recipe q) {
     const coefficients own = {.held = false};

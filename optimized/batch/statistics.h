@@ -167,7 +167,7 @@ static void set_mean(channels k) {
 }
 
 /* Sets m for the first reading: zero, a channel's first value, or (certified) the mean of its first
- * 16 or a few more, which is near the mean unless one of them is an outlier. */
+ * 16 or a few more values, which is near the channel's mean unless there is an outlier. */
 NL_INLINE void set_guess(channels k, batch_recipe q) {
     const work *w = k.w;
     const nl_view v = w->v;

@@ -14,7 +14,7 @@ NL_INLINE size_t lanes_left(size_t c, size_t i) {
     return c - i < VLEN ? c - i : VLEN;
 }
 
-/* Elements from p to the next aligned vector. */
+/* The number of elements from p to the next aligned vector. */
 NL_INLINE size_t to_vector(nl_dtype t, const void *p) {
     const size_t size = nl_dtype_size(t);
     return (VLEN - (uintptr_t)p / size % VLEN) % VLEN;

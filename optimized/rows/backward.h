@@ -1,6 +1,6 @@
 /* The last part of a backward rung of the row norms. The rung defines `recipe` and its loop,
- * all_rows(), then includes this, which compiles the loop for each layer and storage type, as in
- * instances.h. rows_backward() calls the instance. SPDX-License-Identifier: MIT */
+ * all_rows(), then includes this header, which compiles the loop for each layer and storage type,
+ * as in instances.h. rows_backward() calls the instance. SPDX-License-Identifier: MIT */
 #pragma once
 
 /* g is a copy. Its address does not escape, so its fields stay in registers; outlined code gets

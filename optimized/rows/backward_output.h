@@ -74,7 +74,7 @@ NL_INLINE void put_vectors(const gradients *g, arrays of, size_t row, size_t ahe
     for (; i < end; i += VLEN) put_dx(g, of, row, ahead, i, t, q);
 }
 
-/* Stores dx of the row's elements [begin, end) from `to` on. */
+/* Stores dx of the row's elements [begin, end), starting at `to`. */
 NL_INLINE void put_part(const gradients *g, arrays of, size_t row, size_t begin, size_t end,
                         void *to, dx_terms t, backward_recipe q) {
     for (size_t i = begin; i < end; i += VLEN) {

@@ -173,7 +173,7 @@ NL_INLINE void end_blocks(earlier *before, sums *s, size_t done, backward_recipe
 }
 
 /* Adds the sums over columns [i, stop), in an order that does not depend on the row's place in its
- * block, so that dx does not depend on its place in the batch. */
+ * block, so that dx does not depend on the row's place in the batch. */
 NL_INLINE void sum_piece(const gradients *g, block *b, size_t i, size_t stop, backward_recipe q) {
     const size_t first = i;
     sums s[BLOCK_ROWS] = {no_sums(), no_sums(), no_sums(), no_sums()};

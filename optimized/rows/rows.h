@@ -12,7 +12,7 @@ enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_R
 typedef struct row_recipe {
     bool centred; /* subtracts the mean (LayerNorm); set by the loops from the view */
     enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } statistics;
-    bool one_sum;          /* one vector for each sum, not four */
+    bool one_sum;          /* uses one vector for each sum, not four */
     bool pipelined;        /* sums the next row in the loop that writes this row */
     bool streaming;        /* stores y past the caches and prefetches the next row */
     size_t prefetch_bytes; /* distance at which x is prefetched; 0: none */
@@ -126,7 +126,7 @@ NL_INLINE void take_steps(nl_view *v) {
     v->rows = NULL;
 }
 
-/* rows_forward() for TWO_PASS recipes (two_pass.c), and for streaming ones (streaming.c). */
+/* rows_forward() for TWO_PASS recipes (two_pass.c), and for streaming recipes (streaming.c). */
 #define rows_read_twice NL_OF_ISA(rows_read_twice)
 #define rows_streamed NL_OF_ISA(rows_streamed)
 void rows_read_twice(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);

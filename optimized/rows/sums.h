@@ -53,7 +53,7 @@ NL_INLINE void end_block(earlier *before, four_sums *block, size_t done) {
     *block = no_four_sums();
 }
 
-/* Adds the earlier blocks to the last one, if `elements` exceed one block. */
+/* Adds the earlier blocks to the last block, if `elements` exceed one block. */
 NL_INLINE sums with_earlier(sums block, earlier before, size_t elements) {
     if (elements <= SUM_BLOCK) return block;
     return both(both(block, before.group), before.groups);

@@ -181,7 +181,7 @@ NL_INLINE void put_rows(nl_view v, const some_rows *s, size_t r, size_t a, size_
     }
 }
 
-/* Writes a group, of which `count` rows exist. */
+/* Writes a group; only `count` of its rows exist. */
 NL_INLINE void put_group(const some_rows *s, const nl_view *whole, nl_view v, size_t r,
                          size_t count, row_shape shape, const held_parameters *held, bool centred) {
     if (!s->some_outside) {
