@@ -37,7 +37,6 @@ typedef struct evidence {
 bool evidence_add(evidence *e, const race_row *row);
 void evidence_free(evidence *e);
 
-/* Writes rows as CSV. */
 void evidence_heading(FILE *out);
 void evidence_write(FILE *out, const race_row *row);
 
