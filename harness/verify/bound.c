@@ -15,7 +15,7 @@ bool exact_data(const instance *in) {
     return case_is_exact(in->c) && !nl_layers[in->c->problem.op].gate; /* silu rounds */
 }
 
-/* Exact data, and a method that does not round on them. */
+/* Are the data exact, and does the method not round on exact data? */
 static bool exact_expected(const instance *in) {
     return exact_data(in) && in->impl && in->impl->method != NL_WELFORD;
 }
@@ -45,7 +45,7 @@ typedef struct terms {
     const ref_outputs *want;
     term term;
     size_t g;     /* the group, or the feature of DGAMMA and DBETA */
-    nl_places dy; /* the rest is drift()'s */
+    nl_places dy; /* drift() uses the members below */
     double rstd, mean;
 } terms;
 
@@ -93,8 +93,8 @@ static double drift(terms *t, size_t m, size_t lanes) {
     return most / u;
 }
 
-/* Are rounding errors of sums of these data independent? Those of 16-bit numbers far from zero are
- * not: so few bits of the numbers vary that the errors repeat. */
+/* Are rounding errors of sums of these data independent? Errors of 16-bit numbers far from zero are
+ * not independent: so few bits vary that the errors repeat. */
 static bool is_random(const nl_case *c) {
     const bool far = !*c->data || strncmp(c->data, "offset", 6) == 0;
     if (far && c->problem.dtype != NL_F32) return false;
@@ -118,7 +118,7 @@ bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, si
     return bound_of_sum(t, in->c->problem.n * in->c->problem.s);
 }
 
-/* The largest bound of these kinds of terms, an NL_BIT() each. */
+/* Returns the largest bound of several kinds of terms. kinds: NL_BIT() of each. */
 static bound sum_of_group(const instance *in, const ref_outputs *want, size_t g, unsigned kinds) {
     bound most = {0};
     for (term kind = VALUES; kind <= GRADIENTS_XHAT; kind++) {
@@ -171,7 +171,7 @@ static double refined_mean(double sum, double k, double far) {
 /* Results that no operation rounds: y of a group of zeros, which is beta; and gradients of exact
  * data if rstd, and for dx the group's size, are powers of two. */
 static void find_exact(const instance *in, const ref_outputs *want, size_t g, allowance *a) {
-    enum { LARGEST_EXACT = 64 }; /* its sums of g have few enough bits */
+    enum { LARGEST_EXACT = 64 }; /* sums of g over so few elements have few enough bits */
     const nl_problem *p = &in->c->problem;
     const size_t m = nl_group_size(p);
     if (p->pass != NL_BACKWARD) {

@@ -7,10 +7,10 @@
 
 typedef struct caller {
     call_record *record;
-    int pid, line; /* pid 0: it has ended */
-    int threads;   /* that a call may use */
+    int pid, line; /* pid 0: the process has ended */
+    int threads;   /* number of threads that a call may use */
     bool by_clock; /* measure elapsed time even on one thread */
-    char why[320]; /* what ended it */
+    char why[320]; /* why the process ended */
 } caller;
 
 /* Starts the process for in->impl, on the buffers of *in, which lie in shared memory. False: out of
@@ -20,7 +20,7 @@ bool caller_start(caller *k, const instance *in, int threads, bool by_clock);
 /* caller_ready() runs the process up to the call; with TURN_WARM it reads the buffers first.
  * caller_call() runs the call, or without TURN_CALLS an empty one, stops the process, and returns
  * the time in ns: processor time if the call uses one thread, since other programs may run too.
- * Where they return false, why says what the kernel did. */
+ * If they return false, why describes what the kernel did. */
 bool caller_ready(caller *k, int turn);
 bool caller_call(caller *k, double *ns);
 

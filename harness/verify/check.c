@@ -66,7 +66,7 @@ bool check_case(const nl_case *c, const check_settings *o, char *error, size_t e
 /* A message of a checker. */
 typedef struct sentence {
     enum { NOTED, JUDGED, ENDED, BROKEN } is;
-    size_t impl; /* its place in the table; SIZE_MAX: the model's own output */
+    size_t impl; /* its index in the table; SIZE_MAX: the model's own output */
     verdict v;   /* of BROKEN: why */
 } sentence;
 
@@ -77,7 +77,7 @@ enum { LINE_BYTES = 1 << 20 };
 static FILE *to; /* the checker's end of the pipe */
 
 static void say(const sentence *s) {
-    if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* the reader has gone */
+    if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* the reader has ended */
 }
 
 static size_t place_of(const nl_impl *m) {
@@ -100,7 +100,7 @@ enum { NOBODY = CHECKERS_MAX };
 
 /* The time of a case, in numbers compared; 0: nothing is compared. */
 static double cost_of(const nl_case *c, const check_settings *o) {
-    enum { CALLS = 500, MAKING = 2 }; /* of an implementation; of data and reference */
+    enum { CALLS = 500, MAKING = 2 }; /* cost of an implementation's calls; of making data and reference */
     const nl_problem *p = &c->problem;
     size_t impls = o->model && !c->kind[NL_X].value;
     for (size_t i = 0; i < nl_impl_count(); i++) impls += o->selects(o->context, nl_impl_at(i), c);
@@ -141,7 +141,7 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
     int line[2];
     *j = (checkers){0};
     if (most > 1) j->owner = assign(cases, count, most, settings, context);
-    fflush(NULL); /* otherwise each child would write it, too */
+    fflush(NULL); /* otherwise each child would write the buffered text, too */
     while (j->owner && j->count < most && pipe(line) == 0) {
         const int k = j->count;
 #ifdef F_SETPIPE_SZ
@@ -151,7 +151,7 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
         if (pid != 0) {
             close(line[1]);
             FILE *from = pid > 0 ? fdopen(line[0], "r") : NULL;
-            if (!from) break; /* checker k ends when it first speaks */
+            if (!from) break; /* checker k ends at its first message */
             j->pid[k] = pid, j->from[k] = from, j->count++;
             continue;
         }

@@ -6,11 +6,11 @@
 #include <sys/mman.h>
 #include <unistd.h>
 
-enum { ARGS = 512 }; /* where the arguments begin, after the problem */
+enum { ARGS = 512 }; /* offset of the arguments, after the problem */
 _Static_assert(sizeof(nl_problem) <= ARGS, "the problem would reach into the arguments");
 
 static char *page;
-static nl_impl own; /* whose kernel is called */
+static nl_impl own; /* the implementation whose kernel is called */
 
 static size_t page_bytes(void) {
     return (size_t)sysconf(_SC_PAGESIZE);

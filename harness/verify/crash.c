@@ -34,8 +34,8 @@ static int written_over(const call_record *s, int i) {
     return shared && s->access == ACCESS_WRITE ? (int)case_output_over(&s->c, (nl_arg)i) : i;
 }
 
-/* Writes such as "y[1024] of row 63". Only tensors of rows have the part on the row, which is the
- * nearest one. */
+/* Writes such as "y[1024] of row 63". Only tensors of rows get the part on the row: the nearest
+ * row. */
 static void name_element(const call_record *s, int i, long long at, char *text, size_t size) {
     const nl_problem *p = &s->c.problem;
     const char *name = i == NL_ARGS ? "scratch" : nl_arg_name((nl_arg)i, p->pass);
@@ -139,7 +139,7 @@ void crash_describe(const call_record *s, char *why, size_t size) {
     }
 }
 
-/* The process can overwrite its notes. */
+/* A kernel can overwrite the notes of its process. */
 static bool sound(const call_record *s) {
     const nl_problem *p = &s->c.problem;
     return (unsigned)p->op < NL_OPS && (unsigned)p->pass < NL_PASSES &&

@@ -44,7 +44,7 @@ static size_t index_of(const nl_impl *impl) {
 bool error_record_not_run(const error_record *e, const error_line *l) {
     if (l->impl) return !e->ran[index_of(l->impl)];
     for (size_t i = 0; i < nl_impl_count();
-         i++) /* not in the table although its ISA runs: removed */
+         i++) /* its ISA runs, but the table lacks it: it was removed */
         if (strcmp(nl_impl_at(i)->isa, l->isa) == 0) return !nl_isa_runs(l->isa);
     return true;
 }
@@ -120,8 +120,8 @@ static void add_finding(sink *o, const error_line *line, const nl_case *repeat, 
     o->take(o->context, &f);
 }
 
-/* Compares one number, before and now. The record has four digits, and a shorter long double
- * changes errors by far less than 1e-6 units. */
+/* Compares one number of the record with this run's number. The record has four digits, and a
+ * shorter long double changes errors by far less than 1e-6 units. */
 static void compare_number(const error_record *e, const error_line *was, const error_line *is,
                            size_t k, sink *o) {
     double old = was->u[k], new = is->u[k];

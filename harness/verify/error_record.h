@@ -13,7 +13,7 @@ typedef struct error_line {
     const char *name, *isa;
     char problem[64];    /* "layernorm/forward/f32", "layernorm/forward/rstd" */
     const nl_impl *impl; /* NULL: not in the table */
-    size_t number;       /* of the line in the file */
+    size_t number;       /* line number in the file */
     double u[KINDS_MAX]; /* the largest error in units; NAN: none */
     const nl_case *where[KINDS_MAX];
 } error_line;
@@ -22,12 +22,12 @@ typedef struct error_record {
     const char *path;
     char kinds[KINDS_MAX][sizeof((nl_case *)0)->data]; /* the columns, those of the file first */
     size_t kind_count;
-    char *text; /* of the file; its lines point into it */
+    char *text; /* text of the file; the lines point into the text */
     error_line *file;
     size_t file_count;
     error_line **now; /* of this run: LINES_PER_IMPL for each implementation, in table order */
     size_t now_count;
-    bool *ran; /* by implementation */
+    bool *ran; /* for each implementation: did it run? */
 } error_record;
 
 /* Notes a verdict, if the errors were checked against a bound. c must outlive e. False: out of
@@ -69,6 +69,6 @@ bool error_record_open(error_record *e, const char *path, bool update, char *err
                        size_t error_size);
 void error_record_close(error_record *e);
 
-/* Rewrites the lines of the implementations that ran; *lines: the number of lines then. False:
- * error says why. */
+/* Rewrites the lines of the implementations that ran. *lines: the new number of lines. False: error
+ * says why. */
 bool error_record_update(const error_record *e, size_t *lines, char *error, size_t error_size);

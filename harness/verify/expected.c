@@ -51,7 +51,7 @@ static bound just(double units) {
     return (bound){units, units};
 }
 
-/* fmaxl() is slower than the rest of a comparison. The larger one, or b if a is NaN. */
+/* fmaxl() is slower than the rest of a comparison. Returns the larger number, or b if a is NaN. */
 static long double larger(long double a, long double b) {
     return a > b ? a : b;
 }
@@ -97,7 +97,7 @@ static void fold(const expectations *d, size_t g, long double gain, long double 
     if (isinf(whole)) out->loose = true; /* x * inf - mean * inf */
     if (!(factor < FLT_MIN && factor > 0)) return;
     add_underflow(out, size * by);
-    out->loose = true; /* it may be 0, times an infinite x */
+    out->loose = true; /* the factor may be 0, times an infinite x */
 }
 
 /* The error of the norm's dx from operations on subnormal numbers, in 2^-150. A product with x - mean
@@ -159,7 +159,7 @@ static void add_one_pass(const expectations *d, size_t i, expected_value *out) {
 }
 
 /* The error of dgamma's terms dy * silu * xhat from subnormal numbers: silu's, and that of its
- * product with dy. In 2^-150. */
+ * product with dy. The unit is 2^-150. */
 static long double silu_underflow(const expectations *d, size_t feature) {
     const nl_problem *p = &d->in->c->problem;
     const nl_places at = nl_places_of(p, NL_DY);
@@ -265,7 +265,7 @@ nl_dtype expected_type(const expectations *d, nl_arg s) {
     return nl_args[s].extent == NL_TENSOR ? d->in->c->problem.dtype : d->stored[s];
 }
 
-/* A gradient, in the type that it is stored in. */
+/* Converts the expectation of a gradient to its stored type. */
 static expected_value stored(const expectations *d, nl_arg s, expected_value f32) {
     const nl_dtype t = expected_type(d, s);
     if (t == NL_F32) return f32;
@@ -435,7 +435,7 @@ bool expected_rounded(const expected_value *d, double got) {
     const double unit = (double)ref_unit(d->dtype), least = fabs(got) * unit / 2;
     if (fabsl(got - d->low) < least && fabsl(got - d->high) < least) return true; /* fast */
     int exponent;
-    const double fraction = fabs(frexp(got, &exponent)); /* below a power of two it is halved */
+    const double fraction = fabs(frexp(got, &exponent)); /* below a power of two, ulps halve */
     const double half = ldexp(unit, exponent - (fraction > 0.5 ? 1 : 2));
     if (got != 0 && fabsl(got - d->low) < half && fabsl(got - d->high) < half) return true;
     return got >= (double)ref_round(d->dtype, d->low - d->blur) &&

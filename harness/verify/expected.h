@@ -9,16 +9,16 @@
 /* The part of an expected value that is the same for all implementations. */
 typedef struct plain {
     double want;     /* NaN and infinities stand for themselves */
-    double per_unit; /* 1 over the unit of its error; 0: only expected_at() can judge it */
+    double per_unit; /* 1 / unit of the error; 0: only expected_at() can judge the number */
 } plain;
 
 /* Computed once, shared by all implementations. */
 typedef struct answer {
-    ref_inputs in; /* of the reference */
+    ref_inputs in; /* inputs of the reference */
     ref_outputs want;
     void *memory;
-    plain *plain;         /* of each number of y or dx; NULL: not made */
-    plain *sums;          /* of each number of residual_out; NULL: not made */
+    plain *plain;         /* one for each number of y or dx; NULL: not made */
+    plain *sums;          /* one for each number of residual_out; NULL: not made */
     unsigned long number; /* unique in a process */
 } answer;
 
@@ -34,8 +34,8 @@ typedef struct bound {
     double probable, certain;
 } bound;
 
-/* silu(z) and its derivative are off by so many times 2^-150 at most where exp(-|z|) is subnormal:
- * they are products of exp, which is off by 2^-149 at most, and of |z|, which is at most 110. */
+/* If exp(-|z|) is subnormal, silu(z) and its derivative are off by at most SILU_SUBNORMAL * 2^-150:
+ * they are products of exp, off by at most 2^-149, and of |z|, at most 110. */
 enum { SILU_SUBNORMAL = 256 };
 
 /* The largest .lanes of an implementation. */
@@ -60,7 +60,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g);
 /* The bound of dgamma or dbeta (`which`) of feature j. */
 bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j);
 
-/* Is it finite, but too large for a sum of floats? No method promises a right result in that
+/* Is the sum finite, but too large for a sum of floats? No method promises a right result in that
  * case. */
 bool leaves_range(long double sum);
 
@@ -116,12 +116,12 @@ void expected_name(const nl_problem *p, nl_arg s, size_t i, char *text,
  * take most of a suite's time. */
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a);
 
-/* The smallest bound of the numbers of y, dx or residual_out in group g; -1: they have no bound. A
+/* Returns the smallest bound of the numbers of y, dx or residual_out in group g; -1: no bound. A
  * number with a plain part and a smaller error is right. */
 double expected_floor(const expectations *d, nl_arg s, size_t g);
 
-/* Is `got` so near that its plain part alone shows it to be right? If it has 16 bits: is it
- * certainly rounded correctly? error: that of `got`, in units. */
+/* Does the plain part alone show that `got` is right? If it has 16 bits: is it certainly rounded
+ * correctly? error: that of `got`, in units. */
 bool expected_near(nl_dtype t, const plain *it, double floor, double got, double error);
 
 /* Is got right: within the bound, and a possible rounding of a float that is within its blur? */

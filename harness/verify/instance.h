@@ -5,7 +5,7 @@
 
 #include <stdint.h>
 
-/* Which guard page a buffer touches: the one behind it, or the one before it. */
+/* Which guard page a buffer touches: the page after its end, or the page before its start. */
 typedef enum placement { PLACE_END, PLACE_START } placement;
 
 /* Memory for buffers that a process shares with its children; the guard pages are theirs to set. */
@@ -27,7 +27,7 @@ typedef struct instance {
     int unset;        /* each byte of the outputs before the call */
     void *map[NL_ARGS + 1];
     size_t map_bytes[NL_ARGS + 1];
-    arena *shared; /* whose memory it is, or NULL */
+    arena *shared; /* the arena that owns the memory, or NULL */
 } instance;
 
 /* The caller may replace in->impl later by one for which scratch_bytes is enough. */
@@ -38,7 +38,7 @@ bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, cons
                       size_t scratch_bytes, placement where, instance *out);
 size_t instance_room(const nl_case *c, const nl_data *data, size_t scratch_bytes);
 void instance_refill(instance *in); /* restores the inputs, the outputs are `unset` again */
-void instance_fill(instance *in);   /* and scratch */
+void instance_fill(instance *in);   /* fills outputs and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
 /* The arguments with which instance_call() makes its call. */
 nl_forward_args instance_forward_args(const instance *in);

@@ -22,7 +22,7 @@
 
 typedef struct child {
     pid_t pid; /* 0: none */
-    int line;  /* a byte asks, a byte answers */
+    int line;  /* one byte is a request, one byte is the answer */
 } child;
 
 static const double busy_most = 2, idle_most = 10; /* seconds of a call, before the plainest rung is
@@ -31,7 +31,7 @@ enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 
 static call_record *record;
 static arena room;
-static child servers[2]; /* of added kernels, and of our own */
+static child servers[2]; /* one for added kernels, one for our own */
 static pid_t owner;
 static int output[2] = {-1, -1}; /* what kernels print on stdout and stderr */
 
@@ -65,7 +65,7 @@ static bool ready(void) {
     if (owner == getpid()) return true;
     if (!owner) atexit(stop_servers);
     owner = getpid();
-    servers[0].pid = servers[1].pid = 0; /* they are children of the process that forked this one */
+    servers[0].pid = servers[1].pid = 0; /* they are children of this process's parent */
     return true;
 }
 
@@ -98,7 +98,7 @@ static double busy(const child *k) {
 static double naive_seconds(const instance *in) {
     const nl_impl *m = NULL;
     instance own;
-    if (!in) return 0; /* only its .scratch runs */
+    if (!in) return 0; /* only .scratch is called */
     const nl_problem *p = &in->c->problem;
     for (size_t i = 0; !m && i < nl_impl_count(); i++) {
         const nl_impl *k = nl_impl_at(i);
@@ -203,7 +203,7 @@ static bool describe_return(const call_record *s, char *why, size_t size) {
     return true;
 }
 
-/* Is it in the table? A forked child has only the table of the time of its fork. */
+/* Is the implementation in the table? A forked child has only the table of the time of its fork. */
 static bool is_in_table(const nl_impl *impl) {
     for (size_t i = 0; i < nl_impl_count(); i++)
         if (nl_impl_at(i) == impl) return true;
@@ -224,7 +224,7 @@ static bool send_request(child *k, const instance *in, int threads, char *why, s
     return snprintf(why, size, "wrote to files that are not its own"), false;
 }
 
-static int threads_had; /* the last call's process had */
+static int threads_had; /* number of threads of the last call's process */
 
 int isolate_threads(void) {
     return threads_had;

@@ -1,5 +1,5 @@
 /* Calls implementations in a child process, where they can do no harm: a crash, an endless loop or
- * an exit() of a kernel is a sentence about this case. SPDX-License-Identifier: MIT */
+ * an exit() of a kernel becomes a message about the case. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "verify/instance.h"
@@ -10,7 +10,7 @@ arena *isolate_arena(size_t bytes);
 /* Calls in->impl on its instance in a child process. The outputs arrive only if the instance lies
  * in the arena. If the instance lies in the arena, our own kernels share a process until one of
  * them ends it, and loaded kernels share another. Otherwise each call gets a fresh process. False:
- * why says what the kernel did. */
+ * why describes what the kernel did. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
 /* If not NULL, it gets what a kernel prints, call by call, and printing is no failure. */

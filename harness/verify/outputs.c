@@ -74,13 +74,13 @@ static void merge(tally *into, const tally *t) {
 
 typedef struct job {
     const expectations *expectations;
-    const plain *plain; /* of these numbers, or NULL */
+    const plain *plain; /* plain parts of these numbers, or NULL */
     nl_arg s;
     tally *total;
 } job;
 
-/* Does the plain part tell that number i is right, or has no bound? floor: of its group. Always
- * false if the error may be the largest, because that needs the expected value. */
+/* Does the plain part show that number i is right, or has no bound? floor: the group's floor.
+ * Always false if the error may be the largest, because that needs the expected value. */
 static bool check_plain(const job *k, size_t i, double got, double floor, tally *t) {
     const nl_dtype type = k->expectations->in->c->problem.dtype;
     const plain *it = &k->plain[i];
@@ -130,14 +130,14 @@ static verdict check_untouched(const instance *in) {
     return v;
 }
 
-/* before NULL: all bytes were `unset`. */
+/* If before is NULL, all bytes were `unset`. */
 static bool is_as_before(const unsigned char *bytes, const unsigned char *before, size_t count,
                          unsigned char unset) {
     if (before) return memcmp(bytes, before, count) == 0;
     return bytes[0] == unset && memcmp(bytes, bytes + 1, count - 1) == 0;
 }
 
-/* Are the bytes between the rows of an output as they were? */
+/* Are the bytes between the rows of an output unchanged? */
 static bool keeps_gaps(const instance *in, nl_arg s) {
     const nl_problem *p = &in->c->problem;
     const nl_places at = nl_places_of(p, s);

@@ -137,7 +137,7 @@ bool pair_agrees(const pair_call *s) {
     return !one.differs && !other.differs;
 }
 
-/* Not if a call overwrites an input, which nothing could restore. */
+/* False if a call overwrites an input, because nothing could restore the input. */
 bool pair_again_wanted(const instance *in) {
     bool again = is_ordinary(in);
     for (nl_arg i = 0; i < NL_ARGS; i++) again = again && !instance_consumes(in, i);

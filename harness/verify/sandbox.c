@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* A compiler does not need these either. */
+/* A compiler does not need these calls either. */
 static const char of_nobody[] =
     "ptrace socket process_vm_writev io_uring_setup mount pidfd_getfd bpf name_to_handle_at "
     "open_by_handle_at unshare setns chroot umount2 keyctl add_key userfaultfd "

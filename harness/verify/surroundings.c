@@ -11,14 +11,14 @@
 #include <sys/stat.h>
 #include <sys/time.h>
 
-/* What a call must leave unchanged, besides memory and arithmetic. */
+/* State that a call must leave unchanged, besides memory and arithmetic. */
 typedef struct surroundings {
     sigset_t blocked;
     struct rlimit limits[6];
     struct stat output[2];
     struct sigaction on_crash; /* another handler could hide a write outside the buffers */
 #ifdef __linux__
-    cpu_set_t cpus; /* of the calling thread */
+    cpu_set_t cpus; /* processors of the calling thread */
 #endif
 } surroundings;
 

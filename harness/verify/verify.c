@@ -10,7 +10,7 @@
 /* A cached verdict with its key: many rungs compute the same bits, at both placements. */
 typedef struct known {
     unsigned long answer;
-    uint64_t hash; /* of all arguments after the call */
+    uint64_t hash; /* hash of all arguments after the call */
     nl_impl impl;  /* as far as the bound depends on it */
     verdict v;
 } known;
@@ -36,7 +36,7 @@ verdict verify_result(const instance *in, const answer *a) {
 
 bool verify_batches;
 
-/* Adds to a good verdict what parts of the batch have shown. */
+/* Adds the result of the parts of the batch to a good verdict. */
 static verdict with_batch(verdict v, const nl_impl *impl) {
     const char *how = isolate_batch();
     if (!how || (v.outcome != OUTCOME_OK && v.outcome != OUTCOME_DEMO)) return v;

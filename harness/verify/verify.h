@@ -22,7 +22,7 @@ typedef struct verdict {
 
 const char *outcome_name(outcome o);
 
-/* A FAIL; its why is `format` with `what` for %s. */
+/* Makes a FAIL whose why is `format`, with `what` for %s. */
 verdict failure(const char *format, const char *what);
 
 verdict outputs_check(const instance *in, const answer *a);
@@ -53,8 +53,8 @@ bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examina
              void (*look)(void *context, const instance *in), void *context);
 
 /* impl failed on *c with *v. Tries smaller sizes, ordinary data and fewer options, for a few
- * seconds at most, and keeps in *c and *v the smallest case that fails in the same way. False: none
- * is smaller. */
+ * seconds at most, and keeps in *c and *v the smallest case that fails in the same way. False:
+ * there is no smaller case. */
 bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);
 
 /* Threads, and callbacks, to which the context is passed. */
@@ -81,7 +81,7 @@ typedef struct checkers {
     int count; /* 0: this process verifies */
     pid_t pid[CHECKERS_MAX];
     FILE *from[CHECKERS_MAX];
-    unsigned char *owner; /* of each case */
+    unsigned char *owner; /* the checker of each case */
 } checkers;
 
 /* Starts a checker for each processor that this process may use, and gives all checkers about the

@@ -30,7 +30,7 @@
 #include <sys/prctl.h>
 #endif
 
-#define SANITIZERS_MAP ((size_t)1 << 40) /* they reserve more than this, and cannot be limited */
+#define SANITIZERS_MAP ((size_t)1 << 40) /* sanitizers reserve more: set no limit */
 
 extern void __gcov_dump(void) __attribute__((weak));
 
@@ -60,7 +60,7 @@ static void on_exit_called(void) {
 static void watch_crashes(void) {
     static const int crashes[] = {SIGSEGV, SIGBUS,  SIGFPE,  SIGILL,
                                   SIGABRT, SIGTRAP, SIGXFSZ, SIGSYS};
-    static char room[1 << 16]; /* a stack that has overflowed has none left for the handler */
+    static char room[1 << 16]; /* an overflowed stack has no room for the handler */
     sigaltstack(&(stack_t){.ss_sp = room, .ss_size = sizeof room}, NULL);
     struct sigaction catch = {.sa_sigaction = on_crash, .sa_flags = SA_SIGINFO | SA_ONSTACK};
     for (size_t i = 0; i < sizeof crashes / sizeof *crashes; i++)
@@ -75,7 +75,7 @@ static void protect(const instance *in, const bool *writable) {
         bool writable[NL_ARGS + 1];
     } now;
     struct layout want;
-    if (!in->shared) return; /* it has guard pages, and is a copy */
+    if (!in->shared) return; /* the instance is a copy with guard pages */
     memset(&want, 0, sizeof want);
     memcpy(want.map, in->map, sizeof want.map);
     memcpy(want.bytes, in->map_bytes, sizeof want.bytes);
@@ -257,7 +257,7 @@ static void read_bytes(void *context, size_t begin, size_t end) {
 /* Each turn: the parent sends its flags, the child "ready", the parent the signal to go, the child
  * "done" or "failed". Between the last two there is only the call. */
 static void take_turns(call_record *s, int line) {
-    const bool warms = s->impl.threaded; /* also the team's threads, which have slept */
+    const bool warms = s->impl.threaded; /* if the kernel uses threads, wake and warm them too */
     unsigned char turn, go;
     s->stack = stack;
     protect(&s->in, s->writable);
@@ -306,7 +306,7 @@ static size_t memory_now(void) {
 
 void worker_sandbox(void) {
     if (memory_now() < SANITIZERS_MAP && !__gcov_dump)
-        sandbox_enter(SANDBOX_KERNEL); /* else they write findings */
+        sandbox_enter(SANDBOX_KERNEL); /* not with a sanitizer, which must write its findings */
 }
 
 static void limit_all(void) {
@@ -360,7 +360,7 @@ void *worker_share(size_t bytes) {
 void worker_fill(call_record *s, const instance *in, int threads) {
     *s = (call_record){.c = *in->c, .impl = *in->impl, .in = *in, .threads = threads};
     s->tuning = *nl_tuning_now();
-    const bool second = in->unset == UNSET_NUMBERS; /* of the calls of a case */
+    const bool second = in->unset == UNSET_NUMBERS; /* the second of a case's two calls */
     s->pairs = second && pair_wanted(in);
     s->repeats = second && pair_repeat_wanted(in, threads);
     s->again = second && pair_again_wanted(in);
@@ -377,7 +377,7 @@ void worker_fill(call_record *s, const instance *in, int threads) {
 int worker_start(call_record *s, const int output[2], int *line) {
     int both[2];
     if (socketpair(AF_UNIX, SOCK_STREAM, 0, both) != 0) return 0;
-    fflush(NULL); /* or the child would also write what is buffered */
+    fflush(NULL); /* otherwise the child would also write the buffered text */
     const pid_t pid = fork();
     if (pid == 0) {
         close(both[0]);

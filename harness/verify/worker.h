@@ -13,7 +13,7 @@ typedef struct call_record {
     nl_case c;
     nl_impl impl;
     instance in;
-    bool writable[NL_ARGS + 1]; /* by the kernel: each buffer of the instance */
+    bool writable[NL_ARGS + 1]; /* may the kernel write each buffer of the instance? */
     int threads;
     /* Also make two calls at once; many calls; further ones if memory grew; one before, on other
      * data in the same buffers. */
@@ -22,13 +22,13 @@ typedef struct call_record {
     nl_tuning tuning;
     enum { REQUEST_CALL, REQUEST_SCRATCH, REQUEST_TURNS } request;
     size_t scratch_bytes;  /* the answer to REQUEST_SCRATCH */
-    size_t bytes[NL_ARGS]; /* of the buffers, for REQUEST_TURNS */
+    size_t bytes[NL_ARGS]; /* sizes of the buffers, for REQUEST_TURNS */
 
     enum { CALL_WAITS, CALL_RUNS, CALL_RETURNED } state;
     nl_status status;
     char message[256];
     bool forked, left_threads;
-    char left[128];            /* what else the call left changed; "": nothing */
+    char left[128];            /* other state that the call changed; "": nothing */
     char batch[160];           /* batch_compare()'s answer */
     bool exited, ended_thread; /* by exit(), by pthread_exit() */
     int signal, code;          /* of the crash, 0: none; of SIGSYS: the system call */
@@ -97,7 +97,7 @@ void crash_describe(const call_record *s, char *why, size_t why_size);
 /* Describes the end of a process that left no note; status: from waitpid(). */
 void crash_describe_end(const call_record *shared, int status, char *why, size_t size);
 
-/* Keeps a process from the rest of the machine. */
+/* Isolates a process from the rest of the machine. */
 
 /* A KERNEL gets SIGSYS if it starts or signals a process, opens a file for writing, changes one, or
  * uses the network. A COMPILER gets an error if it uses the network or another process's memory. */
