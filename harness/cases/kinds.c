@@ -75,7 +75,7 @@ static double zeros(place at, double k) {
     return 0;
 }
 
-/* Three of four groups have one special value: one value for even groups, another for odd groups. */
+/* One special value in three of four groups: in all even groups, and in half of the odd groups. */
 static double special(place at, double value) {
     bool here = at.g % 4 != 1 && at.e == (size_t)pick(at.g, at.m);
     return here ? value : random_normal(at.stream, at.i);
@@ -132,7 +132,7 @@ static double head(place at, double k) {
     return random_normal(at.stream, at.i) + (at.e < 16 ? k : 0);
 }
 
-/* The first three quarters of all groups are equal. */
+/* All groups have the same first three quarters. */
 static double alike(place at, double k) {
     (void)k;
     return random_normal(at.stream, at.e < at.m / 4 * 3 ? at.e : at.i);

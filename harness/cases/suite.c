@@ -45,8 +45,8 @@ static const char *const suite[] = {
     "{" ROWS "/backward/" TYPES "/3x{7,72}/normal{,/residual},batchnorm/backward/" TYPES
     "/33x40x3/normal}/cast-before-weight",
     ROWS "/{forward,backward}/f32/3x72/normal/{momentum=0,biased-running-var}",
-    /* y above the largest f16 that still rounds to a finite number: |xhat| is 1, and the gain rises
-     * to 65510 */
+    /* y above the largest f16, but below the smallest number that rounds to infinity: |xhat| is 1,
+     * and the gain rises to 65510 */
     "{rmsnorm,qwen2_rmsnorm}/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510",
     "layernorm/forward/f16/{3x{2,8,66},2x1000}/alternating:30000/gamma=ramp:65510/no-beta",
     "batchnorm/forward/f16/{4x5,64x3,4x3x64}/alternating:30000/gamma=ramp:65510/no-beta",
@@ -158,7 +158,7 @@ static const char *const thorough_suite[] = {
     "batchnorm/forward/f32/{131076x2,2x2x65544}/{normal,exact}{,/biased-running-var}/momentum=1",
     /* more blocks of 16 rows than 16 bits can count */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/f32/1048577x1/normal",
-    /* subnormal numbers in each thread; more than 64 threads, the length of many arrays */
+    /* subnormal numbers in each thread; more threads than an array of 64 can hold */
     "{" ROWS
     "/forward,batchnorm/{forward,inference}}/f32/{24x64,64x512}/normal/gain=1e-40/threads=3",
     "{" ROWS ",batchnorm}/backward/f32/{24x64,64x512}/normal/dy=scale:1e-39/threads=3",
@@ -304,7 +304,7 @@ static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
 static void add_batch_threshold(sink *to, nl_pass pass, nl_threshold t) {
     char sizes[120], shape[200];
     const size_t spike = t.size >= LARGE ? t.size : 0;
-    const bool wide = t.axis == NL_OF_C || t.axis == NL_OF_S; /* large values need many elements */
+    const bool wide = t.axis == NL_OF_C || t.axis == NL_OF_S; /* a large size means many elements */
     around(sizes, sizeof sizes, t.size, 1, !(spike && wide));
     switch (t.axis) {
     case NL_OF_N: snprintf(shape, sizeof shape, "%s{x5,x3x2}", sizes); break;

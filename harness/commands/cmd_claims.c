@@ -38,7 +38,7 @@ static void help(void) {
         "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
         "--passes,\n"
         "                  nothing is timed\n"
-        "  --stability     how often three of the passes (%d or more) contradict the others\n"
+        "  --stability     instead: how often three of %d or more passes contradict the others\n"
         "  --measured FILE.csv  add the times inside frameworks, which\n"
         "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
         "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"

@@ -1,6 +1,6 @@
 /* `normlab study NAME...`: runs studies and writes their points as CSV. A new study needs a file
- * in harness/studies/, a line in study.h and a line in the table below. SPDX-License-Identifier:
- * MIT */
+ * in harness/studies/, a line in study.h and a line in the table below.
+ * SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
 #include "studies/study.h"
 #include "cli/options.h"

@@ -1,5 +1,5 @@
-/* `normlab try FILE`: gives a verdict on a kernel file within seconds. SPDX-License-Identifier:
- * MIT */
+/* `normlab try FILE`: gives a verdict on a kernel file within seconds.
+ * SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 #include "base/interrupt.h"
 #include "layer.h"

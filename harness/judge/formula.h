@@ -67,7 +67,7 @@ enum { COMPUTED, COPIED, NOT_NORMALIZED, RSTD_ALONE, NO_BRACKETS };
 enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 }; /* bits: undivided, stale */
 /* bits of shifted */
 enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16, OF_ROWS = 32, REVERSED = 64 };
-enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved as rstd; EXCHANGED: the mean */
+enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved as rstd; EXCHANGED: with the mean */
 /* mean_saved: the mean; mean - x[0]; 0; the running mean; x[0] */
 enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN, ITS_SHIFT };
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
@@ -145,7 +145,7 @@ typedef struct formula {
     int mean_whole;                 /* the mean is summed over all elements */
     int activation, clipped, drops; /* drops: 0 wherever the output is 0 */
     int x_is_y;                     /* y replaces x */
-    int updated;                    /* inference after an update of the running ones; 2: unbiased */
+    int updated;                    /* inference after an update by momentum; 2: unbiased */
     int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
     int permuted;              /* bits as in shifted: element e of `length` takes element */
     size_t unit, length, ways; /* e % ways * (length / ways) + e / ways, counted in `unit` */

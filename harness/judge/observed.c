@@ -59,8 +59,8 @@ static void add_clipped(mistake_list *l) {
     }
 }
 
-/* Dropout: most rows have some zeros but other values, too, which are larger by dropout's
- factor. */
+/* Dropout: half of the rows or more have zeros, no row is all zeros, and the other values are larger
+ * by dropout's factor. */
 static void add_dropout(mistake_list *l) {
     const subject *s = l->s;
     const size_t row = s->p->c * s->p->s;

@@ -1,6 +1,6 @@
 /* A process that calls one kernel on one set of buffers repeatedly, and is stopped between the
- * calls. The parent reads the clock, where the kernel cannot reach it. SPDX-License-Identifier:
- * MIT */
+ * calls. The parent reads the clock, where the kernel cannot reach it.
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "verify/worker.h"
