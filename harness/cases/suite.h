@@ -13,7 +13,7 @@
 enum { DRAWN = 2100, DRAWN_LARGE = 560 };
 
 /* SUITE_FOR_ALL: quick enough for all implementations. SUITE_FOR_FEW: also larger cases.
- * SUITE_LONG: also slow cases: 10^6 rows, 2^20 features, outputs larger than the caches. */
+ * SUITE_LONG: also slow cases: 10^6 rows, 2^20 features, outputs that bypass the caches. */
 typedef enum suite_depth { SUITE_FOR_ALL, SUITE_FOR_FEW, SUITE_LONG } suite_depth;
 
 /* Adds the cases of the suite and of the museum. */

@@ -40,7 +40,7 @@ enum { FIRST, AGAIN, OVER_ZEROS, ZERO_SCRATCH, ONE_THREAD, APART, SAMPLES };
  * failed, or out of memory; free the samples in any case. */
 bool samples_take(const instance *of, int threads, sample out[SAMPLES]);
 void samples_free(sample of[SAMPLES]);
-bool sample_same(const sample *a, const sample *b); /* true if a call failed */
+bool sample_same(const sample *a, const sample *b); /* also true if a call failed */
 
 /* Finds the method of an implementation by its errors on rows whose means lie at growing distances
  * from 0. */
