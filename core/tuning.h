@@ -12,7 +12,7 @@ typedef struct nl_tuning {
     size_t stream_batch;    /* the same threshold for BatchNorm's training and backward */
     size_t fork_forward;    /* elements from which threads may pay: forward and inference */
     size_t fork_backward;   /* threads may pay: backward of the row norms */
-    size_t fork_batch; /* threads may pay: threads may pay: BatchNorm's training and backward */
+    size_t fork_batch;      /* threads may pay: BatchNorm's training and backward */
 } nl_tuning;
 
 /* The default fork thresholds, in elements. The threaded rung of backward is slower on one thread

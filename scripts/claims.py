@@ -203,8 +203,8 @@ def paper_table(rows):
             share = fact("norm's share of the step")
             unfused = at[("norm", "unfused", sizes[-1])]
             why = "" if layer == "pRMSNorm" else (
-                "it saved more of the norm's time than an unfused norm does here" if saved - error > share * unfused / 100
-                else "it saved less of the norm's time than an unfused norm does here" if saved + error < share * unfused / 100
+                "RMSNorm saved more of the norm's time than our unfused RMSNorm saves" if saved - error > share * unfused / 100
+                else "RMSNorm saved less of the norm's time than our unfused RMSNorm saves" if saved + error < share * unfused / 100
                 else "as an unfused norm does here")
             lines.append(f"| {table if layer == 'RMSNorm' else ''} | {share:.1f} | {layer} | {saved:.1f} ± {error:.1f} | "
                          f"{of_norm:.1f} | " + " | ".join(cells) + f" | {why} |")

@@ -116,7 +116,8 @@ static bool add_museum(case_list *list, char *error, size_t error_size) {
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size) {
     for (const char *p = spelling; *p; p++) {
         if (!is_control(*p)) continue;
-        snprintf(error, error_size, "a case has no control character as 0x%02x", (unsigned char)*p);
+        snprintf(error, error_size, "a case must not contain control character 0x%02x",
+                 (unsigned char)*p);
         return false;
     }
     if (strcmp(spelling, "museum") == 0) return add_museum(list, error, error_size);

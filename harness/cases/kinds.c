@@ -211,8 +211,9 @@ const char *kind_expected(const char *name) {
             return snprintf(text, sizeof text, "%sK with a number K, as %s4", kinds[i].name,
                             kinds[i].name),
                    text;
-    return strcmp(name, "file") == 0 ? "data: `file` stands for the shape, as f32/file/npy:x.npy"
-                                     : kind_names();
+    return strcmp(name, "file") == 0
+               ? "data: write `file` in place of the shape, as in f32/file/npy:x.npy"
+               : kind_names();
 }
 
 bool kind_find(const char *name, data_kind *out) {

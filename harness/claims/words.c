@@ -13,7 +13,7 @@
 
 enum { NAMED = 3 }; /* if there are more settings, gives their number */
 
-/* A text buffer; cuts a text that does not fit, between two characters. */
+/* A text buffer. A text that is too long is cut, but not inside a character. */
 typedef struct words {
     char *text;
     size_t size, used;

@@ -27,7 +27,7 @@ static const char help[] =
     "                     Default: all but peers (docs/peers.md)\n"
     "  --load FILE.so     also the kernels of a library (normlab_kernel.h); may be repeated\n"
     "  --threads N        threads for kernels that use them (1)\n"
-    "  --out FILE.csv     results as CSV, the machine's facts beside them\n"
+    "  --out FILE.csv     results as CSV; FILE.machine.txt: the machine's facts\n"
     "  --batch            a loaded kernel, or a peer, fails if a row's bits depend on its batch;\n"
     "                     otherwise it gets a note. Our own kernels always fail\n"
     "  --first            stop at the first failure\n"

@@ -28,7 +28,7 @@ static void help(void) {
         "Tests claims about LayerNorm and RMSNorm. Each claim is a file: NAME stands for\n"
         "%s/NAME.txt; the default is every file in that folder. Every\n"
         "implementation is verified before it is timed, and again afterwards (docs/claims.md).\n\n"
-        "  --out FILE.csv  a line for each claim and setting, the machine's facts beside it\n"
+        "  --out FILE.csv  a line for each claim and setting; FILE.machine.txt: the machine\n"
         "  --seconds S     time for each candidate of a race (0.2; with --quick 0.02), four\n"
         "                  times S above %d elements\n"
         "  --quick         short timing, nothing above %d elements\n"

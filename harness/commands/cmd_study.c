@@ -43,7 +43,7 @@ static void help(void) {
     printf("normlab study [options] NAME|experiments/NAME.txt...\n\n"
            "Runs experiments that no list of cases can express, and writes CSV to stdout:\n"
            "study,panel,series,x,y. plots/NAME.py draws it.\n\n"
-           "  --out FILE.csv  write to FILE.csv, the machine's facts beside it\n"
+           "  --out FILE.csv  write to FILE.csv; FILE.machine.txt: the machine's facts\n"
            "  --quick         fewer and smaller: takes seconds\n\n"
            "Studies:\n");
     list(stdout);

@@ -165,7 +165,8 @@ static void add_narrow_sums(mistake_list *l, bool overflow) {
         mistake_prefix(l, "sums-in-");
         if (type == NL_F32) continue;
         f = mistake_add(l, type_text(type), 0,
-                        "sums in 16 bits, %s, of terms in f32, one after another", type_text(type));
+                        "sums of f32 terms, added one after another in 16 bits (%s)",
+                        type_text(type));
         f->sums_in = (int)type + 1, f->terms_exact = 1;
         mistake_prefix(l, "totals-in-");
     }

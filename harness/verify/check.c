@@ -98,7 +98,7 @@ static bool say_noted(void *context, const nl_case *c, const nl_impl *m, const v
 
 enum { NOBODY = CHECKERS_MAX };
 
-/* The time of a case, in numbers compared; 0: nothing is compared. */
+/* A case's estimated time, in units of comparing one number; 0: nothing is compared. */
 static double cost_of(const nl_case *c, const check_settings *o) {
     enum { CALLS = 500, MAKING = 2 }; /* per implementation; for data and reference */
     const nl_problem *p = &c->problem;

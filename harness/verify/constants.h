@@ -10,8 +10,8 @@
  * at a time. Returns the copies; NULL: out of memory. */
 char *constants_guard(nl_impl *impl);
 
-/* The implementation before constants_guard(): for concurrent calls, which cannot share the
- * copies. */
+/* The implementation as it was before constants_guard(). Concurrent calls use it, because they
+ * cannot share the copies. */
 const nl_impl *constants_unguarded(void);
 
 /* Is the address in the copies? Then writes the field's name: "n of its problem". */

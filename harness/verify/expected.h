@@ -120,8 +120,8 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a);
  * number with a plain part and a smaller error is right. */
 double expected_floor(const expectations *d, nl_arg s, size_t g);
 
-/* Does the plain part alone show that `got` is right? If it has 16 bits: is it certainly rounded
- * correctly? error: that of `got`, in units. */
+/* Does the plain part alone show that `got` is right? For 16 bits: that it is certainly rounded
+ * correctly? `error` is the error of `got`, in units. */
 bool expected_near(nl_dtype t, const plain *it, double floor, double got, double error);
 
 /* Is got right: within the bound, and a possible rounding of a float that is within its blur? */

@@ -78,8 +78,8 @@ static void halve(party *p) {
         p->c.problem = half;
 }
 
-/* other: changes the signs of x, and halves the features. False: out of memory, or two calls alone
- * differ. */
+/* other: changes the signs of x, and halves the features. False: out of memory, or two calls,
+ * one after the other, differ. */
 static bool begin(party *p, const pair_call *s, bool other) {
     const size_t size = s->in->c->problem.dtype == NL_F32 ? 4 : 2;
     bool ok = true;

@@ -16,7 +16,7 @@ typedef struct command {
 } command;
 
 void command_add(command *c, const char *format, ...);
-void command_words(command *c, const char *words); /* which spaces separate */
+void command_words(command *c, const char *words); /* separated by spaces */
 
 /* False: it failed. `error` has the reason if it could not run; else the command printed it. */
 bool command_run(command *c, char *error, size_t size);

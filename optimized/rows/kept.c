@@ -98,7 +98,7 @@ NL_INLINE nl_view part_from(nl_view row, size_t i) {
     return row;
 }
 
-/* Prefetches x ahead, and the lines of y that receive this row two rows later. Stores complete in
+/* Prefetches x ahead, and this row's lines of y, which are written two rows later. Stores complete in
  * order: while a store to y waits for its line from memory, later stores of kept floats wait too,
  * and fewer lines are fetched at the same time. */
 NL_INLINE void prefetch_both(nl_view row, size_t i, row_recipe q) {

@@ -74,7 +74,7 @@ static const nl_impl *open_kernel(const char *library) {
     return kernel ? kernel(0) : NULL;
 }
 
-/* Compiles the file, and adds its kernel if the kernel fails one of the cases, which spaces separate. Compiles
+/* Compiles the file, and adds its kernel if the kernel fails a case of `spellings`, separated by spaces. Compiles
  * for one width of vectors, because the smallest case depends on the width. */
 static bool add_lab(suspects *all, const char *file, char *spellings) {
     case_list cases = {0};

@@ -109,7 +109,7 @@ sed -i 4d cases.txt
 printf 'rmsnorm/forward/f32/3x5/\033[31mred\n' > red.txt
 refuses "a control character in a file" "red.txt:1: byte 0x1b" check red.txt
 check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
-refuses "a control character in a case" "control character as 0x1b" check "$(cat red.txt).txt"
+refuses "a control character in a case" "control character 0x1b" check "$(cat red.txt).txt"
 check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
 reports "a file of cases, and a case" 0 "2 cases: " check cases.txt rmsnorm/forward/f16/2x2/exact
 

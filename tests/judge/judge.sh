@@ -54,7 +54,7 @@ finds 0 "nothing to explain" rms rmsnorm --x x.npy --gamma g.npy
 
 finds 1 "the last three axes" x2 layernorm --x x4.npy --gamma g.npy --beta b.npy; alone
 finds 1 "partly: beta was not added" nobeta-noise "${ln[@]}" --csv partly.csv
-prints "something else is wrong, or it is not this"
+prints "there is another mistake too, or this is not the mistake"
 check "  partly in the CSV" "$(grep -q '^.*beta-missing.*,partly$' partly.csv || cat partly.csv)"
 
 gradient() { # gradient CODE MECHANISM DX ARGUMENTS...

@@ -108,7 +108,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
         const size_t few = o.m->c_max && o.m->c_max < 21 ? o.m->c_max - 1 : 21;
         o.s = 1;
         judge(&o, batch ? few : 0, batch ? 0 : few, NORMAL, 2);
-        /* Tests all sizes up to beyond every unrolled loop. The size chooses all else; n also depends on the type. */
+        /* Tests all sizes, up to one that exceeds every unrolled loop. The size chooses all else; n also depends on the type. */
         for (size_t c = 1; c <= usual || c <= most; c++) {
             const size_t n = 1 + (c + o.t) % 3, turn = 3 * c + n + i;
             o.parts = (unsigned)(turn / KINDS % PARTS) & ~(batch ? FUSED : 0U);

@@ -15,7 +15,7 @@ static double theory(const char *csv, const study *s, const char *panel, const c
 }
 
 /* In f32 all orders of rounding give the same bits, even after 72 layers. 1 + w equals its gain in every type.
- * One rounding costs half an ulp; a rounding before the weight, which is up to 2, costs up to 1.5. Errors grow
+ * One rounding costs half an ulp. Another one before the weight, which is up to 2, adds up to 1. Errors grow
  * as the root of the depth; the errors of a truncated sum grow with the depth. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
