@@ -28,10 +28,11 @@ extern "C" {
 #define NL_VERSION "0.1.0"
 
 /* The layers, with r = rstd. mean and var belong to a group: a row, or all values of a channel.
- *   LayerNorm, BatchNorm y = gamma * (x - mean) * r + beta, r = 1 / sqrt(var + eps), var biased
- *   RMSNorm y = gamma * x * r, r = 1 / sqrt(mean(x^2) + eps) Qwen2RMSNorm y = (1 + w) * x * r, w
- *   passed as gamma gated RMSNorm y = gamma * x * r * silu(gate), silu(z) = z / (1 + exp(-z))
- *   gate-first RMSNorm y = RMSNorm(x * silu(gate))
+ *   LayerNorm, BatchNorm   y = gamma * (x - mean) * r + beta,  r = 1 / sqrt(var + eps), var biased
+ *   RMSNorm                y = gamma * x * r,                  r = 1 / sqrt(mean(x^2) + eps)
+ *   Qwen2RMSNorm           y = (1 + w) * x * r,                w passed as gamma
+ *   gated RMSNorm          y = gamma * x * r * silu(gate),     silu(z) = z / (1 + exp(-z))
+ *   gate-first RMSNorm     y = RMSNorm(x * silu(gate))
  * In Hugging Face transformers our Qwen2RMSNorm is GemmaRMSNorm and Qwen3NextRMSNorm, while the
  * class named Qwen2RMSNorm is plain RMSNorm (docs/naming.md); gated RMSNorm is
  * Qwen3NextRMSNormGated. Mamba-2's norm applies the gate first, unless norm_before_gate is set.
@@ -53,9 +54,9 @@ typedef enum nl_pass { NL_FORWARD, NL_BACKWARD, NL_INFERENCE } nl_pass;
  * binary16 or bfloat16. Arithmetic is in float for all three, except in demonstrations. */
 typedef enum nl_dtype { NL_F32, NL_F16, NL_BF16 } nl_dtype;
 
-/* The places where values are rounded to the storage type (D); xhat is the normalized value in
- *   float. NL_CAST_LAST D(xhat * gamma + beta) PyTorch, OLMo2, Gemma, Qwen3-Next
- *   NL_CAST_BEFORE_WEIGHT D(D(xhat) * gamma + beta) HF Llama and Qwen2, vLLM
+/* Where values are rounded to the storage type (D); xhat is the normalized value in float.
+ *   NL_CAST_LAST            D(xhat * gamma + beta)       PyTorch, OLMo2, Gemma, Qwen3-Next
+ *   NL_CAST_BEFORE_WEIGHT   D(D(xhat) * gamma + beta)    HF Llama and Qwen2, vLLM
  * In gated RMSNorm the argument of the outer D is also multiplied by silu(gate), in float. */
 typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 
@@ -71,8 +72,8 @@ typedef enum nl_stores { NL_STORES_AUTO, NL_STORES_CACHED, NL_STORES_STREAMING }
  * the problem, or the processor lacks its ISA. OUT_OF_MEMORY: scratch could not be allocated. */
 typedef enum nl_status { NL_OK, NL_BAD_ARGUMENT, NL_UNSUPPORTED, NL_OUT_OF_MEMORY } nl_status;
 
-/* The positions of a tensor's rows, in elements. Row r begins at r / inner * outer + r % inner *
- *     row
+/* The positions of a tensor's rows, in elements. Row r begins at
+ *     r / inner * outer + r % inner * row
  * with the `inner` of the nl_problem or, if inner is 0, at r * row. A field that is 0 means
  * contiguous rows: row = c, outer = inner * row. To normalize the heads of a packed tensor
  * [tokens][heads + others][c]: n = tokens * heads, inner = heads, outer = (heads + others) * c. */
@@ -90,7 +91,7 @@ typedef struct nl_problem {
     nl_casting casting;
     size_t n, c, s;
     float eps;               /* >= 0, inside the root, added to the variance or mean square */
-    float momentum;          /* BatchNorm: weight of the NEW statistic in the average, 0..1 */
+    float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
     bool biased_running_var; /* the variance for running_var divides by n*s (true, as in Flax) or by
                                 n*s - 1 (false, as in PyTorch) */
     nl_stores stores;        /* used by nl_best() and by implementations with heeds_stores; other
@@ -186,7 +187,7 @@ typedef struct nl_impl {
     const char *about;              /* a description in one line */
     unsigned ops, passes, dtypes;   /* accepted: NL_BIT() of each nl_op, nl_pass, nl_dtype */
     size_t c_max;                   /* the largest accepted c; 0: any c */
-    const nl_threshold *thresholds; /* its thresholds, up to a size of 0; NULL: none */
+    const nl_threshold *thresholds; /* its thresholds, then a size of 0; NULL: none */
     bool threaded;                  /* uses several threads if the call allows them */
     bool strided;                   /* accepts strided rows, given by its plan */
     bool streams;                   /* always stores y or dx past the caches */
@@ -212,7 +213,7 @@ typedef struct nl_rows {
 typedef struct nl_plan {
     int threads;         /* upper limit of the kernel's last argument */
     bool streams;        /* implementations with heeds_stores store past the caches */
-    bool pieces;         /* threaded row norm: threads share each row, as rows are fewer */
+    bool pieces;         /* threaded row norm: threads share each row; rows are fewer */
     const nl_impl *each; /* threaded row norm: implementation for each thread's rows */
     size_t first;        /* strided rows: row 0 of the kernel's problem is row `first` of rows */
     size_t first_cache;  /* bytes of a core's first-level data cache */
@@ -239,7 +240,7 @@ NL_API const char *nl_message(void);
 NL_API size_t nl_impl_count(void);
 NL_API const nl_impl *nl_impl_at(size_t i);
 
-/* Finds by name and ISA (NULL: any ISA that runs here). Returns NULL if none is found. */
+/* Finds by name and ISA (NULL: any ISA that runs here). NULL if there is none, or name is NULL. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
 /* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa? (NULL: no.) */
