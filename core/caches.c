@@ -1,4 +1,4 @@
-/* Interface: Reads the files of Documentation/ABI/testing/sysfs-devices-system-cpu (Linux kernel).
+/* Interface: Documentation/ABI/testing/sysfs-devices-system-cpu of the Linux kernel.
  * SPDX-License-Identifier: MIT */
 #include "caches.h"
 

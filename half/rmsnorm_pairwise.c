@@ -3,7 +3,7 @@
  *        the same size.
  * gain   A term passes log2(c) roundings instead of c, and the sum no longer stops growing.
  * fails  A square or the sum may leave the range of the storage type, as in rmsnorm_sum: pairs add
- *        no range. All operations outside the sum still round to 16 bits.
+ *        no range. Every operation still rounds to 16 bits.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

@@ -98,7 +98,7 @@ static bool is_spoilt(const job *k, size_t g) {
 }
 
 /* With a NaN or an infinity no sum is a number, in double as in long double. If centred, all
- * results are NaN; otherwise finite values become 0. */
+ * results are NaN; otherwise finite values become 0 or, beside a NaN, NaN. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;

@@ -42,11 +42,11 @@ long double ref_gain(const nl_problem *p, const float *gamma, size_t j);
 /* The factor of xhat[i] in y: the gain, times silu(gate) if the gate comes last. */
 long double ref_factor(const nl_problem *p, const float *gamma, const ref_outputs *o, size_t i);
 
-/* |silu(gate)|, at least 2^-300. If the gate comes first, it is the last factor of dx_scale[i], and
- * slope_scale[i] is the last factor of dgate_scale[i]. */
+/* |silu(gate)|, at least 2^-300: the last factor of dx_scale[i] if the gate comes first. The last
+ * factor of dgate_scale[i] is slope_scale[i]. */
 double ref_silu_scale(const ref_outputs *o, size_t i);
 
-/* Rounds to nearest even by arithmetic on the exponent, unlike the kernels' conversion. */
+/* Rounds to nearest even by arithmetic on the exponent, independently of the kernels. */
 long double ref_round(nl_dtype t, long double v);
 
 /* Facts of a storage type: bits of the significand, exponent of the smallest normal number, the

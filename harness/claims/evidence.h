@@ -15,7 +15,7 @@ enum { SITTING_S = 900 };
 typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
-    double ratio, low, high, aa, band; /* logarithms; aa: aa: NaN if only its band is known */
+    double ratio, low, high, aa, band; /* logarithms; aa: NaN if only its band is known */
     size_t rounds;
     size_t pass; /* number of the pass; its rows share it */
     double when; /* start of the pass, in seconds; 0: not known */

@@ -29,7 +29,7 @@ typedef struct job {
     bool batches;                      /* some cases had several batches */
     char depends[400];                 /* how bits depend on the batch, in the first such case */
     row first;                         /* the first failure */
-    nl_case at;                        /* the case of that error; later the timed case */
+    nl_case at;                        /* the case of `first`; later the timed case */
 } job;
 
 /* A kernel under construction may print. */

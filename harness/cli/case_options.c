@@ -19,7 +19,7 @@ static bool is_best(const char *pattern, size_t length) {
 }
 
 static const nl_impl *impl_widest(const char *name) {
-    const nl_impl *widest = NULL; /* ends the table */
+    const nl_impl *widest = NULL; /* the last match in the table */
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (strcmp(m->name, name) == 0 && nl_isa_runs(m->isa)) widest = m;

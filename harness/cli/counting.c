@@ -40,7 +40,7 @@ static struct {
 } series;
 
 /* callgrind collects events inside the function of this name. The function is not static, since a
- * compiler could rename it. */
+ * compiler could rename a static function. */
 void counting_this_call(void);
 __attribute__((noinline)) void counting_this_call(void) {
     series.status = instance_call(&series.in, 1);

@@ -139,7 +139,7 @@ static bool grade_bits(grading *j, const part *p) {
         return k->right = false, true;
     }
     int threads = 0;
-    isolate_end(); /* includes the threads of earlier calls */
+    isolate_end(); /* also ends the threads of earlier calls */
     for (size_t i = 0; i < p->cases.count && k->right && !interrupted(); i++) {
         const nl_case *c = &p->cases.items[i];
         nl_data data;

@@ -93,7 +93,7 @@ static size_t distance(const char *a, size_t m, const char *b, size_t n) {
     size_t row[LONGEST + 1];
     for (size_t k = 0; k <= n; k++) row[k] = k;
     for (size_t i = 1; i <= m; i++) {
-        size_t before = row[0]; /* distances in the row above */
+        size_t before = row[0]; /* the distance to the left in the row above */
         row[0] = i;
         for (size_t k = 1; k <= n; k++) {
             const size_t here = before + (a[i - 1] != b[k - 1]);

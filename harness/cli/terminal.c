@@ -7,7 +7,7 @@
 #include <string.h>
 #include <unistd.h>
 
-/* Is stderr a terminal that can rewrite a line? */
+/* Is `out` a terminal that can rewrite a line? */
 static bool live(FILE *out) {
     const char *term = getenv("TERM");
     return isatty(fileno(out)) && term && strcmp(term, "dumb") != 0;

@@ -1,5 +1,5 @@
 /* The CPUs that our threads may run on: their numbers, frequency settings and shared cores.
- * Interfaces: See Documentation/admin-guide/pm and cputopology of the Linux kernel.
+ * Interfaces: Documentation/admin-guide/pm and cputopology of the Linux kernel.
  * SPDX-License-Identifier: MIT */
 #include "machine/exam.h"
 
@@ -160,7 +160,7 @@ static void smt(exam *e) {
             return;
         }
         shared += kernel_parse_list(text, sibling) > 1;
-        int first = 0; /* number of siblings that we may use */
+        int first = 0; /* the first sibling that we may use */
         while (first < i && !(sibling[first] && e->cpu[first])) first++;
         cores += first == i;
     }

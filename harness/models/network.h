@@ -17,8 +17,8 @@ typedef struct network {
     const float *normal;        /* [2 layers][width][width] standard normal numbers */
 } network;
 
-/* The rms of the activations and of their gradients before every layer and at the end, [layers +
- * 1]; the rms of the gradient of every layer's last matrix (W if PLAIN, else V), [layers]. */
+/* The rms of the activations and of their gradients before every layer and at the end,
+ * [layers + 1]; rms of the gradient of each layer's last matrix (W if PLAIN, else V), [layers]. */
 typedef struct network_sizes {
     double *activation, *gradient, *weights;
 } network_sizes;

@@ -49,7 +49,7 @@ bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool 
     s->room = aligned_alloc(64, count * sizeof *s->room);
     if (!s->room) return false;
     layout(s);
-    fill(s->room, count, 1 / (double)c, 1); /* bytes of the matrices and the cache */
+    fill(s->room, count, 1 / (double)c, 1); /* the matrices and the cache */
     fill(s->x, n, 1, 2), fill(s->h, n, 0.1, 3);
     if (training) fill(s->dy, n, 1, 4);
     for (size_t i = 0; i < STEP_NORMS; i++)

@@ -62,8 +62,8 @@ bool facts_one_machine(const results *file, char why[200]);
  * date, which always differs, and the doctor's count, which repeats the findings. */
 char *facts_differing(const results *file);
 
-/* Compares two result files row by row. The interval of a ratio spans the far ends of both rows' 95
- * % intervals, so it is wider than necessary. */
+/* Compares two result files row by row. The interval of a ratio spans the far ends of both rows'
+ * 95 % intervals, so it is wider than necessary. */
 
 /* The rows with one key; a or b is NULL if its file has no such row. */
 typedef struct row_pair {

@@ -3,7 +3,7 @@
 #include "timing/limit.h"
 #include "vec.h"
 
-/* x / 2 + 1 stays below 2. Calls pass a constant number of chains, so they stay in registers. */
+/* x / 2 + 1 stays below 2. The number of chains is a constant, so the chains stay in registers. */
 NL_INLINE double run(size_t steps, const int chains) {
     const vf half = vset(0.5F), one = vset(1);
     vf x[PEAK_CHAINS];

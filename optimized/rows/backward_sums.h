@@ -20,8 +20,8 @@ typedef struct backward_recipe {
 } backward_recipe;
 
 /* A row has one vector for each sum in any block, so its dx has the same bits in all blocks. dgamma
- * and dbeta are summed in float over PIECE_ROWS rows, each block separately first. Adding these
- * pieces' sums keeps rounding errors, so the error does not grow with the rows. */
+ * and dbeta are summed in float over PIECE_ROWS rows, each block separately first. These pieces'
+ * sums are added with their rounding errors, so the error does not grow with the number of rows. */
 enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
 
 /* Rows are summed in pieces of PIECE columns, as in rows.h. Longer rows are processed one by one,

@@ -143,7 +143,7 @@ NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept
 }
 
 /* The padding is a cache line, to align the row's vectors, and a third of a page: a load waits for
- * an earlier store whose address has the same low 12 bits, and without padding the addresses in
+ * an earlier store whose address has the same low 12 bits, and with the line alone these bits of
  * adjacent rows would differ by only a line. */
 typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
 
