@@ -34,7 +34,7 @@ _PARAMETERS = {
     "running_var": (_FEATURES, "The running statistics, which training updates and inference uses."),
     "training": ("bool", "Normalize by x's own statistics; each channel needs more than one value."),
     "momentum": ("float", "The weight of the new running statistics."),
-    "biased_running_var": ("bool", "Keep the biased variance: the sum of squares over m values, not over m - 1."),
+    "biased_running_var": ("bool", "Keep the biased variance: divide the sum of squares by m, not by m - 1."),
     "channels_last": ("bool", "The memory of x is (N, ..., C), such as NHWC."),
     "impl": ("Impl", 'A row of implementations(), or "NAME" or "NAME@ISA"; None: the best.'),
     "threads": ("int", "The largest number of threads; the results of an implementation do not depend on it."),

@@ -60,11 +60,11 @@ Interval = tuple[float, float, float]  #: a median, and the ends of its 95 % con
 
 
 class Race(NamedTuple):
-    """What a race measured. All intervals hold together with 95 % confidence."""
+    """What a race measured. Its functions take turns in rounds. All intervals hold together with 95 % confidence."""
 
     ns: list[Interval]  #: time of one call of each function
     log_ratios: list[Interval]  #: log(time / time of the first function), within rounds
-    savings: list[Interval]  #: per cent of the first function's time; the interval includes the A/A band
+    savings: list[Interval]  #: per cent of the first function's time; the A/A band widens the interval
     band: float  #: the A/A band: the first function's log ratio to itself, in the same rounds
     rounds: int
 

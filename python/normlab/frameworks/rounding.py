@@ -233,7 +233,7 @@ class OnnxRuntime:
         imports = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
         options = self.runtime.SessionOptions()
         options.log_severity_level = 4
-        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # may remove casts
+        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # others may drop casts
         try:
             model = helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
             session = self.runtime.InferenceSession(model, options, ["CPUExecutionProvider"])
