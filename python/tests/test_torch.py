@@ -66,7 +66,7 @@ def test_rows(name, shape, c, dtype, affine, residual):
 @given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes, affine=st.booleans(),
        first=st.booleans(), narrow=st.booleans(), view=st.booleans())
 def test_gated(shape, c, dtype, affine, first, narrow, view):
-    """Equals torch's formula and the gradients of x, gate and weight; also if x and gate are halves of one tensor."""
+    """Results and gradients of x, gate and weight equal torch's; x and gate may be halves of one tensor."""
     def theirs(x, z, *w):
         silu = z / (1 + torch.exp(-z))
         h = x * silu if first else x

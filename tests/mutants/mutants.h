@@ -54,7 +54,7 @@ typedef struct wrong {
 } wrong;
 
 typedef struct mutant {
-    const char *name, *text; /* text: a case that the mutant must fail */
+    const char *name, *text; /* text: the mutant fails this case, the right kernel passes */
     wrong w;
 } mutant;
 
