@@ -20,7 +20,7 @@ typedef struct nl_fork_times {
     int threads;
     float ns[2][LAST];
     float credit;  /* ns that trying the slower way may cost; negative: overspent */
-    int left, way; /* the current way, and the number of further calls that keep it */
+    int left, way; /* the number of further calls that keep the current way, and that way */
     unsigned untimed;
 } times;
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Keeps the machines' answers to the claims, and writes docs/claims.md, the table of chapter 16, and the sentence
-about RMSNorm and LayerNorm in both and in the README.
+"""Keeps the machines' answers to the claims. Writes docs/claims.md, the table of chapter 16, and the sentence about
+RMSNorm and LayerNorm in these two pages and in the README.
 
     normlab claims --passes 6
     scripts/claims.py --add NAME [results/evidence/PROCESSOR] [--program build/release/normlab]

@@ -204,7 +204,7 @@ static void describe_left_out(const evidence *e) {
         size_t count;
         const char *are, *last;
     } left[] = {{e->strange, ", on other kernels or with another --quick", ""},
-                {e->elsewhere, ", on another cpu, or with other cpus or caches", ""},
+                {e->elsewhere, ", on another processor, or with other cpus or caches", ""},
                 {e->copies, " that are copies of others", ""},
                 {e->torn, " that did not end", ""},
                 {e->damaged, " that are damaged, the last: ", e->fault}};

@@ -14,7 +14,7 @@ static const char help[] =
     "Writes NAME.c, a kernel file with everything but the formula: the loops, the functions that\n"
     "read and write, NL_IMPL, and a header to fill in (idea, gain, fails). The file compiles and\n"
     "computes nothing; TODO marks what is left to do. Nothing is ever overwritten.\n\n"
-    "  --pass PASS   forward (the default), backward, or for batchnorm inference\n"
+    "  --pass PASS   forward (the default) or backward; batchnorm: also inference\n"
     "  --simd        a kernel with the vectors of optimized/vec.h\n"
     "  --out FILE.c  instead of NAME.c in this folder\n\n"
     "Examples:\n"

@@ -114,8 +114,8 @@ static bool check_options(run *r) {
     if (!arrays_check(&r->a)) return false;
     if (r->a.p.pass == NL_FORWARD && value[IN_RUNNING_MEAN] &&
         !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
-        return options_fail("--running-mean: training updates the running statistics, give "
-                            "--running-mean-out and --running-var-out; or --inference to use them");
+        return options_fail("--running-mean: training updates the running statistics, so give "
+                            "--running-mean-out and --running-var-out; or use them: --inference");
     if (!arrays_number(&r->a, MOMENTUM, 0, 1, false, &momentum) ||
         !arrays_number(&r->a, THREADS, 1, 4096, true, &threads))
         return false;

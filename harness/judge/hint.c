@@ -146,8 +146,8 @@ bool hint_narrow(hint *h, const hint *other) {
     return name_likely(h), true;
 }
 
-/* Names the mistakes that give all numbers exactly. If there is none, names those that give the
- * wrong numbers. */
+/* Names the mistakes that reproduce all numbers exactly. If there is none, names those that
+ * reproduce the numbers found wrong. */
 static bool find_mechanism(const enquiry *q, hint *out) {
     mechanism *m = &out->m;
     const bool known =

@@ -10,7 +10,7 @@ typedef enum contender { MINE, FROM, TO, CONTENDERS } contender;
 
 typedef struct contest {
     const nl_case *c;
-    const nl_impl *impl[CONTENDERS]; /* TO is NULL: the limit replaces it */
+    const nl_impl *impl[CONTENDERS]; /* if impl[TO] is NULL, the limit replaces it */
     int threads;
     double seconds; /* seconds of timing per contender */
     uint64_t seed;  /* seed of the data (random_seed) */

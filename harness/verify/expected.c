@@ -88,7 +88,7 @@ static void add_underflow(expected_value *out, long double times) {
 }
 
 /* gain * rstd, a factor for a whole channel, may leave float's range where the result does not. It
- * multiplies numbers of this size. A kernel may divide it by `by` and multiply numbers `by` times
+ * multiplies numbers of size `size`. A kernel may divide it by `by` and multiply numbers `by` times
  * as large. */
 static void fold(const expectations *d, size_t g, long double gain, long double size, size_t by,
                  expected_value *out) {

@@ -145,7 +145,7 @@ static const instance *own_copy(const call_record *s) {
 }
 
 /* OpenMP may grant a smaller team than a kernel requests: one thread inside a parallel region, and
- * at most the limit's number. */
+ * never more than OpenMP's thread limit. */
 static nl_status call_kernel(const call_record *s) {
     nl_status status = NL_OK;
     if (!s->c.team || !s->impl.threaded) return instance_call(own_copy(s), s->threads);

@@ -23,9 +23,9 @@
 
 enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
 
-#define FAST_MATH                                                                              \
-    "changes floating-point arithmetic when it is loaded, as what is linked with -ffast-math " \
-    "does: leave that option out"
+#define FAST_MATH                                                                         \
+    "changes floating-point arithmetic when it is loaded. Linking with -ffast-math does " \
+    "this: link without it"
 
 static struct library {
     const char *origin;
@@ -114,7 +114,7 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
         return refuse(why, size, "%s: dtypes is %#x and should have bits below %#x", m->name,
                       m->dtypes, NL_BIT(NL_DTYPES));
     if (!m->passes || m->passes & ~passes_of(m->ops))
-        return refuse(why, size, "%s: passes is %#x, and its layers have those of %#x", m->name,
+        return refuse(why, size, "%s: passes is %#x, but its layers have the passes %#x", m->name,
                       m->passes, passes_of(m->ops));
     if (m->passes & forward && !m->forward)
         return refuse(why, size, "%s: passes has forward or inference, but .forward is NULL",

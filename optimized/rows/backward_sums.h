@@ -124,7 +124,7 @@ NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     return s;
 }
 
-/* Prefetches p's line at an element, once per line. The first reading prefetches the next block's
+/* Prefetches the cache line of p's element `at`, if `at` is in its first vector. The first reading prefetches the next block's
  * x, and the second reading prefetches its dy. */
 NL_INLINE void prefetch(nl_dtype t, const void *p, size_t at) {
     const size_t size = nl_dtype_size(t), byte = at * size;

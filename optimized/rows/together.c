@@ -196,8 +196,8 @@ NL_INLINE void put_group(const some_rows *s, const nl_view *whole, nl_view v, si
     }
 }
 
-/* All rows, in groups of `rows` (a constant). LayerNorm reads a group, writes the previous group,
- * and reads the new group again, so that the processor does not wait for means and roots. */
+/* All rows, in groups of `rows` (a constant). LayerNorm reads group k, writes group k - 1, and
+ * reads group k again, so that the processor does not wait for means and roots. */
 NL_INLINE void in_groups(const nl_view *whole, nl_view v, size_t rows, row_shape shape,
                          const held_parameters *held, bool centred) {
     const bool alternates = centred && rows > 1;

@@ -210,7 +210,7 @@ def test_the_command(tmp_path, capsys):
     assert "same bits, 86 rows" in capsys.readouterr().out
     for n in (0, 1):
         assert command.main(["--invariance", "--only", "normlab", "--case", f"rmsnorm/forward/f32/{n}x8/normal"]) == 1
-        assert f"error: {n} rows: no other rows" in capsys.readouterr().out
+        assert f"error: {n} rows: there are no other rows" in capsys.readouterr().out
     with pytest.raises(SystemExit, match="2"):
         command.main(["--only", "normlab", "--out", str(tmp_path / "none" / "out.csv")])
     assert "none/out.csv: there is no such folder" in capsys.readouterr().err

@@ -165,7 +165,7 @@ Test(load, refuses_what_cannot_be) {
     refuses(BUT(k->dtypes = NL_BIT(NL_DTYPES)), "dtypes is");
     refuses(BUT(k->passes = 0), "passes is 0");
     refuses(BUT(k->passes = NL_BIT(NL_PASSES)), "passes is");
-    refuses(BUT(k->ops = NL_BIT(NL_RMSNORM)), "passes is 0x7, and its layers have those of 0x3");
+    refuses(BUT(k->ops = NL_BIT(NL_RMSNORM)), "passes is 0x7, but its layers have the passes 0x3");
     refuses(BUT(k->forward = NULL), ".forward is NULL");
     refuses(BUT(k->backward = NULL), ".backward is NULL");
     refuses(BUT(k->forward = NULL, k->passes = NL_BIT(NL_INFERENCE)), ".forward is NULL");
