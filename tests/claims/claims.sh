@@ -145,7 +145,7 @@ damaged "of February 30" ": the machine.txt beside it has no date" sed -i s/01-0
 left_out "a copy" " that are copies of others" cp ../p3/races.csv ../p3/machine.txt .
 for fact in 'cpu: x' 'family: 6, model 1' 'cpus: 4 online' 'caches: L1 32K'; do
     sed -i "1i ${fact%%:*}: y" ev/p[123]/machine.txt
-    left_out "a pass of $fact" ", on another cpu, or with other cpus or caches" sed -i "1i $fact
+    left_out "a pass of $fact" ", on another processor, or with other cpus or caches" sed -i "1i $fact
         s/2026-01-04/2026-01-01/" machine.txt
     sed -i 1d ev/p[123]/machine.txt
 done

@@ -269,7 +269,7 @@ refuses "half the statistics" "needs --running-var" \
     --running-mean mean2.npy
 refuses "statistics of inference" "batchnorm --inference" batchnorm --inference --x image.npy \
     --out y.npy --running-mean mean2.npy --running-var var2.npy --mean-out new.npy
-refuses "statistics that go nowhere" "--inference to use them" batchnorm --x image.npy --out y.npy \
+refuses "statistics that go nowhere" "or use them: --inference" batchnorm --x image.npy --out y.npy \
     --running-mean mean2.npy --running-var var2.npy
 refuses "momentum of nothing" "--momentum needs" batchnorm --x image.npy --momentum 0.5 --out y.npy
 refuses "momentum 2" "--momentum '2'" batchnorm --x image.npy --momentum 2 --out y.npy \
