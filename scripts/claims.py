@@ -205,7 +205,7 @@ def paper_table(rows):
             why = "" if layer == "pRMSNorm" else (
                 "RMSNorm saved more of the norm's time than our unfused RMSNorm saves" if saved - error > share * unfused / 100
                 else "RMSNorm saved less of the norm's time than our unfused RMSNorm saves" if saved + error < share * unfused / 100
-                else "as an unfused norm does here")
+                else "RMSNorm saved as much of the norm's time as our unfused RMSNorm saves")
             lines.append(f"| {table if layer == 'RMSNorm' else ''} | {share:.1f} | {layer} | {saved:.1f} ± {error:.1f} | "
                          f"{of_norm:.1f} | " + " | ".join(cells) + f" | {why} |")
     return "\n".join(lines)

@@ -17,22 +17,22 @@ P
 
 exits "--help" 0 --help
 for word in --out --seconds --quick saving unfused 'NOT RESOLVED' 'normlab claims seven_to_fifteen'; do
-    check "  has $word" "$(grep -qF -- "$word" stdout || head -3 stdout)"
+    check "  has $word" "$(grep -qF -- "$word" stdout || shows head -3 stdout)"
 done
 
 exits "counted claims" 0 one_float_less parameters two_scans identity qwen_at_start halved_traffic \
     data_movement more_stable rsqrt_exact saves_memory
 says "10 claims: 4 HOLDS, 2 FAILS, 4 DEPENDS, 0 NOT RESOLVED, 0 NOT RUN"
-check "  a header" "$(head -1 stdout | grep -q '^name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,setting,how,case,verdict,value,low,high,aa_band,rounds,why,skipped,first,answer,sentence,where,outcome,passes$' || head -1 stdout)"
+check "  a header" "$(head -1 stdout | grep -q '^name,claim,source,quantity,unit,predicate_low,predicate_high,margin,share,setting,how,case,verdict,value,low,high,aa_band,rounds,why,skipped,first,answer,sentence,where,outcome,passes$' || shows head -1 stdout)"
 verdict stdout 0 SUPPORTED
 
 reports "timed ones, into a file" 0 "results: claims.csv" seven_to_fifteen rsqrt_faster --quick --seconds 0.001 --out claims.csv
-check "  a table" "$(grep -q '^seven_to_fifteen: RMSNorm is 7 to 15 % faster' stdout || head -3 stdout)"
-check "  an answer in words" "$(grep -q '^  [A-Z ]*: .*RMSNorm \(saves\|takes\) .* (SIMD, ' stdout || head -5 stdout)"
-check "  has intervals and A/A" "$(grep -q 'simd .*\[.*A/A' stdout || head -5 stdout)"
+check "  a table" "$(grep -q '^seven_to_fifteen: RMSNorm is 7 to 15 % faster' stdout || shows head -3 stdout)"
+check "  an answer in words" "$(grep -q '^  [A-Z ]*: .*RMSNorm \(saves\|takes\) .* (SIMD, ' stdout || shows head -5 stdout)"
+check "  has intervals and A/A" "$(grep -q 'simd .*\[.*A/A' stdout || shows head -5 stdout)"
 check "  the machine beside it" "$(grep -q '^cpu: ' claims.machine.txt 2>&1 || ls)"
-check "  and that it was quick" "$(grep -qx 'quick: yes' claims.machine.txt || cat claims.machine.txt)"
-check "  what --quick leaves out says so" "$(grep -q 'left out by --quick' claims.csv || head -5 claims.csv)"
+check "  and that it was quick" "$(grep -qx 'quick: yes' claims.machine.txt || shows cat claims.machine.txt)"
+check "  what --quick leaves out says so" "$(grep -q 'left out by --quick' claims.csv || shows head -5 claims.csv)"
 
 printf 'claim: A layer takes as long as itself, or longer\nsource: a test\nquantity: saving\npredicate: < 200\nmargin: 0\nwhere: naive forward/f32/4x64/normal\n' > mine.txt
 exits "a claim of one's own" 0 mine.txt --seconds 0.001
@@ -74,23 +74,23 @@ header=how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why
 printf '%s\n' $header pytorch,forward/f32/4x64/normal,ok,1,0.9,1.1,0.01,50, > there.csv
 exits "measured in a framework" 0 there.txt --measured there.csv
 verdict stdout 0 SUPPORTED
-check "  its figure" "$(grep -q -- '-171.8' stdout || cat stdout)"
+check "  its figure" "$(grep -q -- '-171.8' stdout || shows cat stdout)"
 verdict stdout 1 'NOT RUN'
-check "  and not in another" "$(grep -q 'jax.*python -m normlab.frameworks' stdout || cat stdout)"
+check "  and not in another" "$(grep -q 'jax.*python -m normlab.frameworks' stdout || shows cat stdout)"
 printf '%s\n' $header pytorch,forward/f32/4x64/normal,fail,,,,,0,"y is wrong" > there.csv
 exits "wrong in a framework" 1 there.txt --measured there.csv
 verdict stdout 0 'NOT RUN'
-check "  says what" "$(grep -q 'fail: y is wrong' stdout || cat stdout)"
+check "  says what" "$(grep -q 'fail: y is wrong' stdout || shows cat stdout)"
 sed -i 's/log_low/low/' there.csv
 refuses "a file without a column" "there.csv:1: the column log_low is missing" there.txt --measured there.csv
 
 # Makes three passes of this processor on these kernels, with known figures.
 printf 'claim: x\nsource: a test\nquantity: saving\npredicate: > 5\nmargin: 1\nwhere: simd forward/f32/4x64/normal\n' | tee mine.txt > ./-x.txt
 exits "one pass" 0 mine.txt --seconds 0.001 --passes 1 --evidence ev
-check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || cat stdout)"
+check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || shows cat stdout)"
 check "  is a folder" "$([ "$(cat ev/*/races.csv | wc -l)" -eq 2 ] && ls ev/*/machine.txt | wc -l | grep -vx 1)"
 kernels=$(sed -n 's/^kernels: //p' ev/*/machine.txt)
-check "  says how many races it has" "$(grep -qx 'races: 1' ev/*/machine.txt || tail -2 ev/*/machine.txt)"
+check "  says how many races it has" "$(grep -qx 'races: 1' ev/*/machine.txt || shows tail -2 ev/*/machine.txt)"
 sound() { python3 -c 'import pathlib, sys; sys.path.insert(0, sys.argv[1]); import files; print(*map(files.sound, pathlib.Path("ev").glob("*/races.csv")))' "$root/plots"; }
 check "  is as it was written" "$(sound | grep -vx True)"
 cp -r ev whole
@@ -124,7 +124,7 @@ P
 says "pooled: 3 passes in 3 sittings over 48.0 h"
 says "left out: 1 passes there, on other kernels"
 says "left out: 1 passes there that did not end"
-check "  how many, beside the results" "$(grep -qx 'passes: 3 in 3 sittings over 48.0 h' pooled.machine.txt || tail -3 pooled.machine.txt)"
+check "  how many, beside the results" "$(grep -qx 'passes: 3 in 3 sittings over 48.0 h' pooled.machine.txt || shows tail -3 pooled.machine.txt)"
 left_out() { # left_out NAME WORDS COMMAND...: of four passes the one that the command changes
     made p4 04 -0.104
     (cd ev/p4 && "${@:3}")
@@ -159,7 +159,7 @@ reports "and one of one's own" 0 "pooled: 4 passes" mine.txt --evidence ev --pas
 made lacks 04 0
 printf '%s\nsimd,forward/f32/4x64/normal,fail,,,,,0,not measured: no OpenBLAS,\n' $header,log_aa > ev/lacks/races.csv
 exits "and one where something was missing" 0 mine.txt --evidence ev --out lacks.csv
-check "  which counts nowhere" "$(grep -q ',4$' lacks.csv || tail -1 lacks.csv)"
+check "  which counts nowhere" "$(grep -q ',4$' lacks.csv || shows tail -1 lacks.csv)"
 rm -r ev/lacks
 made later 05 -0.5 000000000000
 sed -i 's/2026/2099/' ev/later/machine.txt
@@ -179,12 +179,12 @@ reports "odd names" 0 "pooled: 1 passes" --seconds 0.001 --passes 1 --evidence "
 for i in {1..70}; do cp mine.txt many$i.txt; done
 sed -i 's/4x64/8x64/' many70.txt
 exits "more claims than fit a line" 0 many*.txt --seconds 0.001 --passes 1 --evidence many
-check "  all are in the pass" "$(grep -q 8x64 many/*/races.csv || cat many/*/races.csv)"
+check "  all are in the pass" "$(grep -q 8x64 many/*/races.csv || shows cat many/*/races.csv)"
 rm many*.txt
 for i in {1..3}; do made p$i 0$i -0.10$i; done
 rm stderr
 interrupts "an interrupt" stderr claims mine.txt --evidence ev --passes 2 --seconds 0.2
-check "  leaves the answer of the passes before" "$(grep -q ',HOLDS,' stdout || cat stdout)"
+check "  leaves the answer of the passes before" "$(grep -q ',HOLDS,' stdout || shows cat stdout)"
 
 exits "an unknown claim" 2 seven_to_fiveteen
 quiet

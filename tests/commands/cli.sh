@@ -22,7 +22,7 @@ check "  names every harness/commands/cmd_*.c: subcommands[] of main.c" \
     "$(for v in "$root"/harness/commands/cmd_*.c; do v=${v##*/cmd_} && grep -q "^  ${v%.c} " stdout || echo "no ${v%.c}"; done)"
 for command in $commands; do
     answers "normlab $command --help" 0 "normlab $command" $command --help
-    check "  has examples" "$(grep -q "^  normlab $command " stdout || cat stdout)"
+    check "  has examples" "$(grep -q "^  normlab $command " stdout || shows cat stdout)"
     check "  nothing on stderr" "$(head -1 stderr)"
     exits "normlab $command --no-such-option" 2 $command --no-such-option
     says "normlab $command --help"
@@ -36,10 +36,10 @@ check "  fits 100 columns" "$(awk 'length > 100' list.txt | head -3)"
 exits "list --csv" 0 list --csv
 cp stdout list.csv
 check "  has its header" "$([ "$(head -1 list.csv)" = \
-    impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,demonstration,c_max,about ] || head -1 list.csv)"
+    impl,isa,ops,passes,dtypes,method,lanes,threaded,range_safe,runs_here,demonstration,c_max,about ] || shows head -1 list.csv)"
 check "  the same names as the table" "$(sed 1d list.csv | cut -d, -f1 | sort -u |
     diff - <(sed '/^$/,$d; s/: .*//' list.txt | sort) | head -5)"
-check "  ends with the tuning" "$(tail -3 list.txt | grep -q '^tuning of nl_best() is ' || tail -3 list.txt)"
+check "  ends with the tuning" "$(tail -3 list.txt | grep -q '^tuning of nl_best() is ' || shows tail -3 list.txt)"
 exits "list PATTERN" 0 list scaled 'layernorm/na*'
 check "  has those, and what they take" "$(diff <(sed '/^$/,$d; s/: .*//' stdout) - << 'END'
 layernorm/naive
@@ -49,7 +49,7 @@ rmsnorm/scaled
 END
 )"
 exits "list --csv PATTERN" 0 list --csv layernorm/naive
-check "  has that" "$([ "$(sed 1d stdout | cut -d, -f1)" = layernorm/naive ] || cat stdout)"
+check "  has that" "$([ "$(sed 1d stdout | cut -d, -f1)" = layernorm/naive ] || shows cat stdout)"
 refuses "list of nothing" "no implementation is called 'nave': did you mean" list nave
 check "  twelve fields each, plain C runs" "$(awk -F, 'NR > 1 && (NF < 12 || $2 == "c" && $10 != 1)' list.csv)"
 check "  each name once" "$(cut -d, -f1,2 list.csv | sort | uniq -d)"
@@ -73,10 +73,10 @@ check "  all lines as wide as the header" "$(awk -F, 'NR == 1 { n = NF } NF != n
 says "1 case: $(takers | wc -l) ok, 0 demo, $(($(accepting | wc -l) - $(takers | wc -l))) skipped, 0 failed"
 check "  no escape sequences in pipes" "$(grep -l $'\033' stdout stderr)"
 exits "check --impl best" 0 check --impl best $good
-check "  has one row" "$([ "$(wc -l < stdout)" -eq 2 ] || cat stdout)"
+check "  has one row" "$([ "$(wc -l < stdout)" -eq 2 ] || shows cat stdout)"
 exits "check --impl with globs and an ISA" 0 check --impl '*/naive@c,rmsnorm/sca*' $good
 check "  has those rows" "$([ "$(column impl stdout | sort -u | tr '\n' ' ')" = \
-    "rmsnorm/naive rmsnorm/scaled " ] || cat stdout)"
+    "rmsnorm/naive rmsnorm/scaled " ] || shows cat stdout)"
 exits "check with braces" 0 check "rmsnorm/{forward,backward}/f32/{1..12}x5/normal{,/in-place}"
 check "  has every row, though more than 20 cases" \
     "$([ "$(column case stdout | sort -u | wc -l)" -eq 48 ] || wc -l stdout)"
@@ -87,7 +87,7 @@ taskset -c "$(taskset -cp $$ | sed 's/.*: *//; s/[,-].*//')" "$normlab" check \
     "layernorm/forward/{f32,f16}/3x{1..60}/normal" > stdout 2> stderr
 check "  says what one process says" "$(cmp many stdout)"
 reports "check --quick" 0 "leaves out 1 of 2" check --quick "rmsnorm/forward/f32/{3x4,2048x1025}/normal"
-check "  has the small case" "$([ "$(column case stdout | sort -u)" = $good ] || cat stdout)"
+check "  has the small case" "$([ "$(column case stdout | sort -u)" = $good ] || shows cat stdout)"
 
 reports "an implementation for another layer" 1 "nothing was compared" check --impl layernorm/naive $good
 for shape in 4611686018427387904x4 1x4611686018427387904; do
@@ -114,7 +114,7 @@ check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
 reports "a file of cases, and a case" 0 "2 cases: " check cases.txt rmsnorm/forward/f16/2x2/exact
 
 exits "check --out" 0 check --out new.csv $good
-check "  the table on stdout" "$(grep -q '^  implementation' stdout || cat stdout)"
+check "  the table on stdout" "$(grep -q '^  implementation' stdout || shows cat stdout)"
 check "  no CSV on stdout" "$(grep '^case,' stdout)"
 check "  each row once" "$(cat stdout stderr | grep -c 'rmsnorm/naive ' | grep -vx 1)"
 check "  no escape sequences" "$(grep -l $'\033' stdout stderr)"
@@ -122,7 +122,7 @@ check "  a row for each implementation in the file" \
     "$(diff <(column impl new.csv) <(accepting | cut -d, -f1))"
 for name in impl isa threads op pass dtype n c s data verdict error_u bound_u ns ns_low ns_high \
     gbps limit_gbps limit_pct bytes state_bytes scratch_bytes; do
-    check "  column $name" "$(head -1 new.csv | tr , '\n' | grep -qx $name || head -1 new.csv)"
+    check "  column $name" "$(head -1 new.csv | tr , '\n' | grep -qx $name || shows head -1 new.csv)"
 done
 if [ -f "$root/docs/results.md" ]; then
     check "  docs/results.md knows every column" "$(sed -n 's/^| \([a-z_, ]*\) |.*/\1/p' \
@@ -136,12 +136,12 @@ refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.c
 # Ctrl-C as soon as rows exist; the handler is set before the file is written.
 interrupts "check, interrupted" cut.csv check --out cut.csv 'rmsnorm/{forward,backward}/f32/{1..100}x{1..300}/normal'
 says "of 60000 cases; cut.csv has only what was done"
-check "  has whole rows" "$([ "$(wc -l < cut.csv)" -gt 1 ] || cat cut.csv; awk -F, 'NR == 1 { n = NF } NF != n' cut.csv)"
+check "  has whole rows" "$([ "$(wc -l < cut.csv)" -gt 1 ] || shows cat cut.csv; awk -F, 'NR == 1 { n = NF } NF != n' cut.csv)"
 
 exits "bench" 0 bench --quick $good
 check "  every row has its ns" \
-    "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | cut -d, -f1 | sort -u | wc -l)" ] || cat stdout)"
-check "  every row is ok" "$([ "$(column verdict stdout | sort -u)" = ok ] || cat stdout)"
+    "$([ "$(column ns stdout | grep -cE '^[0-9.e+]+$')" -eq "$(takers | cut -d, -f1 | sort -u | wc -l)" ] || shows cat stdout)"
+check "  every row is ok" "$([ "$(column verdict stdout | sort -u)" = ok ] || shows cat stdout)"
 refuses "bench without a case" "name a case" bench
 for line in 'limit --impl best' 'limit --baseline best' 'limit --margin 1' 'limit --passes 2' 'tune --impl best' \
     'tune --baseline best' 'tune --passes 2' 'check --seconds 1' "bench $good --errors x.csv"; do
@@ -158,7 +158,7 @@ TERM=xterm terminal check $good
 check "a terminal" "$([ $code -eq 0 ] || echo "exit code $code: $(head -3 stderr)")"
 prints "  implementation "
 check "  no CSV" "$(grep '^case,' stdout)"
-check "  in colour" "$(grep -q $'\033\[32mok' stdout || cat -v stdout)"
+check "  in colour" "$(grep -q $'\033\[32mok' stdout || shows cat -v stdout)"
 for variable in NO_COLOR=1 TERM=dumb; do
     (export TERM=xterm "${variable?}" && terminal check $good)
     prints "  implementation "

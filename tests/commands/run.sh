@@ -130,12 +130,12 @@ done
 check "residual-out agrees" "$(npy close sum-best.npy sum-reference.npy 0)"
 npy write d.npy '<f8' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
 runs "float64 is computed as float32" layernorm --x d.npy --out y.npy
-check "  and says so" "$(grep -q 'd.npy is float64: computed as float32' stderr || cat stderr)"
+check "  and says so" "$(grep -q 'd.npy is float64: computed as float32' stderr || shows cat stderr)"
 mv y.npy first.npy
 runs "  float32 itself" layernorm --x x.npy --out y.npy
 check "  agree" "$(npy close first.npy y.npy 0)"
 said='layernorm forward f32 (3, 2, 5) with [a-z]*/[a-z_]*@[a-z0-9]*: wrote y.npy'
-check "one line says what was done" "$(grep -qx "$said" stderr || cat stderr)"
+check "one line says what was done" "$(grep -qx "$said" stderr || shows cat stderr)"
 # Backward, worked by hand. Rows of two with eps 0 have xhat = -+1 and dx = 0; dgamma and dbeta are sums.
 npy write dy.npy '<f4' '(2, 2)' 1 3 5 11
 npy write dpast.npy '<f4' '(2, 2)' 7
@@ -173,7 +173,7 @@ npy write brain.npy '<V2' '(2, 2)' 1 2 3 4
 npy write brain-b.npy '<V2' '(2,)' 0.5 0.5
 runs "bfloat16" layernorm --x brain.npy --beta brain-b.npy --eps 0 --out y.npy
 gives "  y" y.npy '<V2' '(2, 2)' 0 -0.5 1.5 -0.5 1.5
-check "  is said" "$(grep -q '^layernorm forward bf16' stderr || cat stderr)"
+check "  is said" "$(grep -q '^layernorm forward bf16' stderr || shows cat stderr)"
 
 npy write none.npy '<f4' '(0, 5)' 0
 runs "no rows" layernorm --x none.npy --out y.npy

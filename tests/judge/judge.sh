@@ -55,7 +55,7 @@ finds 0 "nothing to explain" rms rmsnorm --x x.npy --gamma g.npy
 finds 1 "the last three axes" x2 layernorm --x x4.npy --gamma g.npy --beta b.npy; alone
 finds 1 "partly: beta was not added" nobeta-noise "${ln[@]}" --csv partly.csv
 prints "there is another mistake too, or this is not the mistake"
-check "  partly in the CSV" "$(grep -q '^.*beta-missing.*,partly$' partly.csv || cat partly.csv)"
+check "  partly in the CSV" "$(grep -q '^.*beta-missing.*,partly$' partly.csv || shows cat partly.csv)"
 
 gradient() { # gradient CODE MECHANISM DX ARGUMENTS...
     local code=$1 says=$2 dx=$3; shift 3
@@ -82,7 +82,7 @@ finds 1 "x + residual was rounded to f16" h-rounded rmsnorm --x h.npy --residual
 finds 1 "x + residual was not rounded first" h-float rmsnorm --x h.npy --residual hr.npy --sum rounded
 finds 1 "sums and squares in 16 bits" h-sums rmsnorm --x big.npy; alone
 run judge rmsnorm --x h.npy --y b-last.npy
-check "x and y of two types" "$(grep -qx 'x is f16 and y is f32: judged as f32; if it was rounded to f16 before, give --rounded-to f16' stderr || cat stderr)"
+check "x and y of two types" "$(grep -qx 'x is f16 and y is f32: judged as f32; if it was rounded to f16 before, give --rounded-to f16' stderr || shows cat stderr)"
 run judge rmsnorm --x h.npy --y b-last.npy --rounded-to f16
 check "  nothing to say with --rounded-to" "$(cat stderr)"
 run judge layernorm --x x3.npy --axes 1,2 --y pages.npy
@@ -133,7 +133,7 @@ done
 
 for part in early middle late; do
     ran "the example of folded centring, $part" 0 python3 -IS "$root/examples/fold_centring.py" $part "$normlab"
-    check "  two right, one wrong" "$([ "$(grep -o 'right:\|WRONG:' stdout | xargs)" = "right: right: WRONG:" ] || cat stdout)"
+    check "  two right, one wrong" "$([ "$(grep -o 'right:\|WRONG:' stdout | xargs)" = "right: right: WRONG:" ] || shows cat stdout)"
 done
 
 # Judges rows that were computed in another batch.
@@ -154,7 +154,7 @@ prints "  its bits       differ in 1 of 1 rows, 1 of 24 numbers, at most 1 ulp o
 for of in "0 bf16 are the same" "1 bf16-ulp at most 1 ulp: y[5, 0]" "1 bf16-last at most 1 ulp of f32: y[5, 0]"; do
     read -r beyond file words <<< "$of"
     finds "$beyond" "nothing to explain" wide-y "${ln[@]}" --rounded-to bf16 --batch "part-$file.npy" --first-row 5
-    check "  $words" "$(grep "^  its bits " stdout | grep -qF "$words" || cat stdout)"
+    check "  $words" "$(grep "^  its bits " stdout | grep -qF "$words" || shows cat stdout)"
 done
 gradient 0 "nothing to explain" dx-right --batch dx-right.npy
 while read -r file row words; do

@@ -14,9 +14,9 @@ has() { grep -Eqx "peer/$1" <<< "$peers"; } # has PATTERN
 
 # These checks work with or without a peer.
 exits "best and a pattern without a match" 0 check --impl 'best,peer/no_such*' $good
-check "  names the pattern" "$(grep -q "no implementation is called 'peer/no_such\*'" stderr || cat stderr)"
+check "  names the pattern" "$(grep -q "no implementation is called 'peer/no_such\*'" stderr || shows cat stderr)"
 check "  has one row, the best" "$([ "$(column impl .)" = "$("$normlab" check --impl best $good \
-    2> /dev/null | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p')" ] || cat stdout)"
+    2> /dev/null | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p')" ] || shows cat stdout)"
 exits "a pattern without a match, alone" 2 check --impl 'peer/no_such*' $good
 
 peers=$("$normlab" list --csv | sed -n 's/^\(peer\/[^,]*\),.*/\1/p')
@@ -79,13 +79,13 @@ known() { # known PEER CASE
     has "$1" || return
     run bench --quick --impl "best,peer/$1" "$2"
     verdict=$(column verdict ^peer/) ns=$(column ns ^peer/)
-    check "$1 on $2: $verdict" "$([ "$verdict,$ns" = fail, ] || { [ "$verdict" = ok ] && [ -n "$ns" ]; } || cat stdout)"
+    check "$1 on $2: $verdict" "$([ "$verdict,$ns" = fail, ] || { [ "$verdict" = ok ] && [ -n "$ns" ]; } || shows cat stdout)"
     check "  which is not a failure of the run" "$([ $code -eq 0 ] || echo "exit code $code")"
 }
 known onednn_rmsnorm rmsnorm/backward/f32/8x64/normal
 known torch_layernorm layernorm/backward/bf16/9x64/normal
 exits "bench" 0 bench --quick --impl 'best,peer/*' $good
-check "  times both" "$([ "$(column ns . | grep -c '^[0-9]')" -ge 2 ] || cat stdout)"
+check "  times both" "$([ "$(column ns . | grep -c '^[0-9]')" -ge 2 ] || shows cat stdout)"
 check "  and ours is the baseline" "$(column baseline . | grep ^peer/)"
 
 summary

@@ -9,7 +9,7 @@ lab=$root/labs/7-threads
 
 ran "a template repository" 0 "${labs[@]}" classroom "$lab" repository --owner somebody
 check "  has the student's files, and no more" "$(cd repository && find . -type f | sort | diff - <(printf '%s\n' ./.github/workflows/grade.yml ./README.md ./assignment.txt ./kernel.c))"
-check "  builds somebody's normlab" "$(grep -q 'repository: somebody/normlab' repository/.github/workflows/grade.yml || cat repository/.github/workflows/grade.yml)"
+check "  builds somebody's normlab" "$(grep -q 'repository: somebody/normlab' repository/.github/workflows/grade.yml || shows cat repository/.github/workflows/grade.yml)"
 check "  no link leaves it" "$(grep -o '](\.\./[^)]*' repository/README.md)"
 mkdir -p runner/build
 cp -r repository/. runner && ln -s "$normlab" runner/build/normlab
@@ -17,24 +17,24 @@ step=$(sed -n 's/^ *- run: \(build\/normlab grade.*\)$/\1/p' repository/.github/
 check "  its workflow grades" "$([ -n "$step" ] || echo "no such step")"
 ran "  the starting file is not right yet" 1 env -C runner bash -e -c "$step"
 prints "it is not .threaded"
-check "  leaves what is uploaded" "$([ -s runner/grade.xml ] || ls runner)"
+check "  leaves what is uploaded" "$([ -s runner/grade.xml ] || shows ls runner)"
 
 ran "an autograder" 0 "${labs[@]}" gradescope "$lab" lab.zip --seed 12
 mkdir -p autograder/{source,submission,results}
 python3 -m zipfile -e lab.zip autograder/source
-check "  its seed" "$([ "$(cat autograder/source/seed)" = 12 ] || cat autograder/source/seed)"
+check "  its seed" "$([ "$(cat autograder/source/seed)" = 12 ] || shows cat autograder/source/seed)"
 check "  no solution in it" "$(cd autograder/source && find . -path '*labs/solutions*' -o -path '*labs/*/wrong*')"
 cp "$lab/start.c" autograder/submission/kernel.c
 AUTOGRADER=$PWD/autograder NORMLAB=$normlab bash autograder/source/run_autograder >stdout 2>stderr
-check "  grades as the program does" "$([ "$(json autograder/results/results.json 'r["score"], len(r["tests"])')" = "30.0 6" ] || cat autograder/results/results.json)"
+check "  grades as the program does" "$([ "$(json autograder/results/results.json 'r["score"], len(r["tests"])')" = "30.0 6" ] || shows cat autograder/results/results.json)"
 if type cmake >/dev/null 2>&1; then # building takes minutes: the build sees that no folder is missing
     ran "  its sources configure" 0 cmake -S autograder/source/normlab -B configured -DBUILD_TESTING=OFF
     make -n -C configured normlab_program >commands 2>stderr
-    check "  and have all that a build needs" "$(grep -q 'rows_simd.c' commands || tail -3 stderr)"
+    check "  and have all that a build needs" "$(grep -q 'rows_simd.c' commands || shows tail -3 stderr)"
 fi
 
 ran "a copy for a course" 0 "${labs[@]}" course copy
-check "  has the labs" "$([ -f copy/labs/7-threads/start.c ] && [ -f copy/CMakeLists.txt ] || ls copy)"
+check "  has the labs" "$([ -f copy/labs/7-threads/start.c ] && [ -f copy/CMakeLists.txt ] || shows ls copy)"
 check "  has no solutions" "$(find copy -path '*labs/solutions*' -o -path '*labs/*/wrong*')"
 ran "not into a folder with files" 2 "${labs[@]}" course copy
 says "copy is not empty"

@@ -83,10 +83,10 @@ checks "a chapter without its code is refused" 1
 says "out of date: run scripts/course.py --update"
 ran "update" 0 "${update[@]}"
 for line in '    return 2 \* x;' '-    return 2 \* x;' '\+    return x \+ x;' 'int y;' 'Previous: \[0\. How\]\(00-how.md\) .* Lab: \[1-one\].*'; do
-    check "  puts in $line" "$(grep -qxE -- "$line" docs/course/04-twice.md || tail -n 50 docs/course/04-twice.md)"
+    check "  puts in $line" "$(grep -qxE -- "$line" docs/course/04-twice.md || shows tail -n 50 docs/course/04-twice.md)"
 done
 check "  and the contents" "$(grep -qF '| [4. Twice](04-twice.md) | Two is more than one. So we double. |' \
-    docs/course/README.md || cat docs/course/README.md)"
+    docs/course/README.md || shows cat docs/course/README.md)"
 cp -r docs/course once
 ran "update again" 0 "${update[@]}"
 check "  changes nothing" "$(diff -r once docs/course)"
@@ -138,7 +138,7 @@ says "docs/pictures/course/05.svg is out of date"
 # An exam with other numbers has as many answers as questions. The first answer about LayerNorm is the reference's.
 if python3 -c 'import numpy' 2>/dev/null; then
     exam() { python3 scripts/exam.py --program "$normlab/normlab" "$@" >stdout 2>stderr; }
-    for seed in 7 8; do exam --seed $seed --questions 12 --out exam$seed || cat stderr; done
+    for seed in 7 8; do exam --seed $seed --questions 12 --out exam$seed || shows cat stderr; done
     check "an exam of twelve" "$(for part in questions answers; do
         [ "$(grep -c '^[0-9]*\. ' exam7/$part.md)" -eq 12 ] || echo "$part: $(grep -c '^[0-9]*\. ' exam7/$part.md)"; done)"
     check "  with another seed another" "$(! cmp -s exam7/questions.md exam8/questions.md || echo "the same")"

@@ -64,7 +64,7 @@ printf '%s\n' case,impl,isa,ns,limit_pct,verdict layernorm/forward/f32/64x1024/n
     layernorm/forward/f32/64x1024/normal,optimized/rows_simd,avx2,,,wrong >ports.csv
 printf '%s\n' 'cpu: x' 'compiler: y' 'commit: z' 'date: 2026-01-01T00:00:00Z' >ports.machine.txt
 ran "ports.py --add" 0 python3 pages/scripts/ports.py --add zen3 ports.csv
-check "  the clock" "$(tail -1 pages/docs/machines/zen3/ports.csv | grep -q ',avx2,8000,85,4.00$' || cat pages/docs/machines/zen3/ports.csv)"
+check "  the clock" "$(tail -1 pages/docs/machines/zen3/ports.csv | grep -q ',avx2,8000,85,4.00$' || shows cat pages/docs/machines/zen3/ports.csv)"
 check "  done by copying" "$(grep -q '^| zen3 | LayerNorm forward | AVX2 | pipelined | 4.1 loads and stores | 5[0-9] | 85 | done |$' \
     pages/docs/course/12-the-machine.md || grep '^| zen3' pages/docs/course/12-the-machine.md)"
 summary

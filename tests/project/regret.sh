@@ -55,9 +55,9 @@ END
 chmod +x program
 ran "regret.py" 0 python3 scripts/regret.py --program ./program --seed 7 --shapes 200 --threads 3 --seconds 0.5
 check "  the mean, the 99th percentile and the worst" "$(tail -1 stdout |
-    grep -q '^200 shapes of seed 7, 3 thread(s): regret 10.950 in the mean, 20.70 in 99 %, 20.90 at worst$' || cat stdout stderr)"
-check "  the twenty worst, the worst first" "$([ "$(cut -c 1-6 stdout | head -3 | tr -d '\n ')" = 20.9020.8020.70 ] && [ "$(wc -l <stdout)" -eq 21 ] || cat stdout)"
-check "  what it asks for" "$(grep -qx -- '--impl optimized/\*,best --baseline best --threads 3 --seconds 0.5 --out .*/results/regret-drawn.csv' options || cat options)"
+    grep -q '^200 shapes of seed 7, 3 thread(s): regret 10.950 in the mean, 20.70 in 99 %, 20.90 at worst$' || shows cat stdout stderr)"
+check "  the twenty worst, the worst first" "$([ "$(cut -c 1-6 stdout | head -3 | tr -d '\n ')" = 20.9020.8020.70 ] && [ "$(wc -l <stdout)" -eq 21 ] || shows cat stdout)"
+check "  what it asks for" "$(grep -qx -- '--impl optimized/\*,best --baseline best --threads 3 --seconds 0.5 --out .*/results/regret-drawn.csv' options || shows cat options)"
 cp stdout first
 python3 scripts/regret.py --program ./program --seed 7 --shapes 200 --threads 3 >stdout
 check "  a seed draws the same again" "$(diff first stdout)"
@@ -67,5 +67,5 @@ says "normlab bench: exit code 3"
 small=$(python3 -c "import random, sys; sys.path.insert(0, 'scripts'); from regret import *
 print(next(seed for seed in range(10000) if (shape := drawn(random.Random(seed)).split('/')[3]) and math.prod(map(int, shape.split('x'))) < 4096))")
 ran "a shape of the real program" 0 python3 scripts/regret.py --program "$normlab" --seed "$small" --shapes 1 --seconds 0.001
-check "  has a regret" "$(grep -Eq "^1 shapes of seed $small, 1 thread\(s\): regret [0-9]+\.[0-9]{3} in the mean" stdout || cat stdout stderr)"
+check "  has a regret" "$(grep -Eq "^1 shapes of seed $small, 1 thread\(s\): regret [0-9]+\.[0-9]{3} in the mean" stdout || shows cat stdout stderr)"
 summary

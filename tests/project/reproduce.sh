@@ -66,29 +66,29 @@ check "  and uses that" "$(sed 1,2d called | grep -v '^tuning.txt ')"
 has tuning.txt
 check "  what is untimed comes last" "$(tail -n 3 called | grep -v ' study ')"
 check "  the page is there at once" "$(head -n 1 pages | grep -v '^still to come: build, claims, .*, about [3-9] min in all')"
-check "  and is drawn after each experiment" "$([ "$(grep -c 'min in all$' pages)" -ge 8 ] || cat pages)"
+check "  and is drawn after each experiment" "$([ "$(grep -c 'min in all$' pages)" -ge 8 ] || shows cat pages)"
 check "  and says at the end that all is there" "$(tail -n 1 pages | grep 'to come')"
 check "  has no peer" "$(grep -E 'peers|python' called)"
-check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' called || cat called)"
-check "  in a sixth of the time, in any locale" "$(grep -qF 'bench experiments/one.txt --seconds 0.05 ' called || cat called)"
+check "  measures the whole experiment" "$(grep -q 'bench experiments/two.txt' called || shows cat called)"
+check "  in a sixth of the time, in any locale" "$(grep -qF 'bench experiments/one.txt --seconds 0.05 ' called || shows cat called)"
 reproduce "a quick run" 0 --quick
-check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || cat called)"
-check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || cat called)"
+check "  measures the cases for that" "$(grep -q 'bench a/few cases --quick' called || shows cat called)"
+check "  and otherwise the whole" "$(grep -q 'bench experiments/one.txt --quick' called || shows cat called)"
 
 for stop in two limit five; do
     echo $stop.csv >stops
     reproduce "a run that is interrupted in $stop" 130
     lacks results/$stop.csv
-    check "  keeps what is whole" "$([ -s results/one.csv ] || ls results)"
+    check "  keeps what is whole" "$([ -s results/one.csv ] || shows ls results)"
     check "  the page has what is left" "$(tail -n 1 pages | grep -v "still to come: .*$stop, ")"
     cp results/unfinished . && reproduce "the next one goes on" 0
     has one.csv && has $stop.csv
-    check "  measures the rest" "$(grep -q "/$stop.csv" called || cat called)"
+    check "  measures the rest" "$(grep -q "/$stop.csv" called || shows cat called)"
     check "  and no more" "$(grep -E ' claims |/one.csv' called)"
     lacks results/unfinished
 done
 cp unfinished results && reproduce "with other options" 0 --full
-check "  all is measured" "$(grep -q '/one.csv' called || cat called)"
+check "  all is measured" "$(grep -q '/one.csv' called || shows cat called)"
 
 touch broken
 reproduce "slides that fail" 1
@@ -99,13 +99,13 @@ reproduce "slides" 0 --slides
 check "  measures nothing" "$(cat called 2>/dev/null)"
 
 reproduce "the peers" 0 --peers
-check "  installs them first" "$([[ $(head -n 1 called) == setup_peers ]] || head -n 1 called)"
+check "  installs them first" "$([[ $(head -n 1 called) == setup_peers ]] || shows head -n 1 called)"
 check "  and the package as it is now" "$(ls $packages/normlab | grep -vx new.py; [ -e $packages/normlab/new.py ] || echo none)"
 check "  and no other experiment" "$(grep 'experiments/[^p]' called)"
-check "  beside ours" "$(grep -Fq 'bench experiments/peers.txt --impl best,peer/*' called || cat called)"
+check "  beside ours" "$(grep -Fq 'bench experiments/peers.txt --impl best,peer/*' called || shows cat called)"
 check "  judges oneDNN on the frameworks' cases" \
-    "$(grep -Fq 'check --impl peer/onednn* some/case --out' called || cat called)"
-check "  and claims has the frameworks" "$(grep -q 'claims --passes 1 --measured results/frameworks.csv' called || cat called)"
+    "$(grep -Fq 'check --impl peer/onednn* some/case --out' called || shows cat called)"
+check "  and claims has the frameworks" "$(grep -q 'claims --passes 1 --measured results/frameworks.csv' called || shows cat called)"
 for name in peers frameworks{,_step,_compiled,_judge,_rounding,_invariance,_onednn}; do has $name.csv; done
 
 echo tuning.txt >fails
@@ -142,7 +142,7 @@ reproduce "the machine's folder cannot be written" 1
 prints 'could not keep this run in results/runs/Some-R-CPU/'
 for bad in 2 0h 2d '' '1 h'; do
     reproduce "--until '$bad'" 2 --until "$bad"
-    check "  says what it should be" "$(grep -q "^--until '$bad' should be such as 90m" stderr || cat stderr)"
+    check "  says what it should be" "$(grep -q "^--until '$bad' should be such as 90m" stderr || shows cat stderr)"
 done
 # A fake pause: the first pause returns at once, the second is interrupted.
 cat >bin/sleep <<'SH'
@@ -153,7 +153,7 @@ echo pause "$1" >>called
 SH
 chmod +x bin/sleep
 reproduce "passes until it is interrupted" 130 --until 9h
-check "  a pass at the beginning and one between pauses" "$([ "$(grep -c 'claims --passes 1' called)" -eq 2 ] || cat called)"
+check "  a pass at the beginning and one between pauses" "$([ "$(grep -c 'claims --passes 1' called)" -eq 2 ] || shows cat called)"
 check "  of another sitting" "$(grep pause called | awk '$2 < 900 || $2 > 1500')"
 rm bin/sleep
 

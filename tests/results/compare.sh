@@ -34,7 +34,7 @@ file b "$(row faster 80 79 81)" "$(row slower 100 99 101)" "$(row same 100.5 100
     "$(row open 95 85 105)" "$(row far 97 95 99)" "$(row band 80 79 81 0.01)" \
     "$(row wider 80 79 81 0.23)" "$(row noisy 100.5 100.3 100.7 0.005)" "$(row equal 10 10 10 0)"
 exits "two files" 0 a.csv b.csv --csv
-check "  a heading and nine rows" "$([ "$(wc -l < stdout)" -eq 10 ] || cat stdout)"
+check "  a heading and nine rows" "$([ "$(wc -l < stdout)" -eq 10 ] || shows cat stdout)"
 gives faster FASTER,,ns,100,80,0.8,0.782178,0.818182,0.01,0.02
 gives slower SLOWER,,ns,80,100,1.25,1.22222,1.27848,0.01,0.02
 gives same SAME,,ns,100,100.5,1.005,1.001,1.00902,0.005,0.02
@@ -128,7 +128,7 @@ relative() { # relative FOLDER NS BASELINE_NS
 for k in 1 2 3; do relative r $((k * 100)) $((k * 200)) && relative s $((k * 51)) $((k * 100)); done
 exits "passes with a baseline" 0 r s --csv
 gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
-check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || cat stdout)"
+check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || shows cat stdout)"
 says "B/A compares times over the baseline's"
 cp -r p/2 p/3
 reports "a pass and its copy" 0 "warning: 1 of 4 passes are left out, as they are cut off, changed or copies; the last: p/3/bench.csv" p q
@@ -205,11 +205,11 @@ line=$(printf '  %-14s %-7s %7s %9s %9s %7s %-16s %8s  %s' faster c 1 '100 ns' '
     '[0.782, 0.818]' '1.00 %' FASTER)
 prints "$line"
 check "  no escapes" "$(grep $'\033' stdout)"
-check "  one heading per case" "$([ "$(grep -c '^x/y$' stdout)" -eq 1 ] || cat stdout)"
+check "  one heading per case" "$([ "$(grep -c '^x/y$' stdout)" -eq 1 ] || shows cat stdout)"
 run compare bad1.csv bad2.csv
 prints "REFUSED: B is flagged IMPOSSIBLE"
 TERM=xterm NO_COLOR='' terminal compare a.csv b.csv
-check "colour on a terminal" "$(grep -qF $'\033[31mSLOWER\033[0m' stdout || cat stdout)"
+check "colour on a terminal" "$(grep -qF $'\033[31mSLOWER\033[0m' stdout || shows cat stdout)"
 TERM=xterm NO_COLOR=1 terminal compare a.csv b.csv
 check "  not with NO_COLOR" "$(grep -q SLOWER stdout || echo "no table"; grep $'\033' stdout)"
 
@@ -221,16 +221,16 @@ cp none.csv old/before.csv; cp none.csv new/zero.csv
 cp b.machine.txt new/a.machine.txt; cp b.machine.txt new/fast.machine.txt
 for f in old new; do echo damaged > $f/a.rounds.csv; echo damaged > $f/notes.txt; done
 exits "two folders" 0 old new --csv
-check "  a row names its file" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || cat stdout)"
-check "  of both files" "$(grep -q '^fast.csv,x/y,faster,c,1,NOT RESOLVED,' stdout || cat stdout)"
-check "  the machines are compared once" "$([ "$(grep -c warning: stderr)" -eq 1 ] || cat stderr)"
+check "  a row names its file" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || shows cat stdout)"
+check "  of both files" "$(grep -q '^fast.csv,x/y,faster,c,1,NOT RESOLVED,' stdout || shows cat stdout)"
+check "  the machines are compared once" "$([ "$(grep -c warning: stderr)" -eq 1 ] || shows cat stderr)"
 says "only in A: old/before.csv"
 says "only in B: new/zero.csv"
 says "10 compared: 2 FASTER, 1 SLOWER, 2 SAME, 5 NOT RESOLVED; 0 refused; 2 files in one"
 exits "  --fail-if-slower" 1 old new --fail-if-slower
 echo damaged > new/fast.csv
 reports "a damaged file in a folder" 2 "new/fast.csv:1: no column case" old new --csv
-check "  and the others compared" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || cat stdout)"
+check "  and the others compared" "$(grep -q '^a.csv,x/y,slower,c,1,SLOWER,' stdout || shows cat stdout)"
 mkdir empty
 reports "nothing in common" 1 "FAIL nothing could be compared" old empty
 

@@ -18,6 +18,7 @@ check() { # check NAME REASON: passes if REASON is empty
     if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
     else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
 }
+shows() { echo "not so; '$*':"; "$@"; } # shows COMMAND...: a REASON that is not empty, though the output may be
 holds() { check "$1" "$("${@:2}" >&2 || echo "not so: ${*:2}")"; } # holds NAME COMMAND...
 run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
 ran() { # ran NAME CODE COMMAND...
@@ -41,7 +42,7 @@ full_disk() { # full_disk CODE ARGUMENTS...: where writing to stdout fails, and 
     [ -w /dev/full ] || return 1
     "$normlab" "${@:2}" > /dev/full 2> stderr; code=$?
     check "a full disk under $2" "$([ $code -eq "$1" ] || echo "exit code $code")"
-    check "  says so" "$(grep -qF "No space left" stderr || tail -3 stderr)"
+    check "  says so" "$(grep -qF "No space left" stderr || shows tail -3 stderr)"
 }
 interrupts() { # interrupts NAME FILE ARGUMENTS...: Ctrl-C as soon as the program has written to the file
     "$normlab" "${@:3}" > stdout 2> stderr &

@@ -5,7 +5,7 @@ source "$(dirname "$0")/../shell/common.sh"
 under_test=study
 
 points() { # points FILE STUDY...: a header, then only points of the studies, in their order
-    check "  has the points of ${*:2}" "$([ "$(head -1 "$1")" = study,panel,series,x,y ] || head -1 "$1"
+    check "  has the points of ${*:2}" "$([ "$(head -1 "$1")" = study,panel,series,x,y ] || shows head -1 "$1"
         awk -F, 'NR > 1 && ($(NF - 1) "" !~ /^[0-9.e+-]+$/ || $NF "" !~ /^[0-9.e+-]+$/)' "$1" | head -3
         [ "$(tail -n +2 "$1" | cut -d, -f1 | uniq | xargs)" = "${*:2}" ] || cut -d, -f1 "$1" | uniq)"
 }
@@ -13,7 +13,7 @@ points() { # points FILE STUDY...: a header, then only points of the studies, in
 exits "--help" 0 --help
 cp stdout help
 for word in --out --quick length 'experiments/eps.txt'; do
-    check "  has $word" "$(grep -qF -- "$word" help || cat help)"
+    check "  has $word" "$(grep -qF -- "$word" help || shows cat help)"
 done
 exits "a study" 0 eps --quick
 points stdout eps
@@ -35,7 +35,7 @@ if [ $code -eq 1 ]; then
     says "there is no OpenBLAS here: apt-get install libopenblas0-pthread"
 else
     check "with OpenBLAS" "$([ $code -eq 0 ] || echo "exit code $code")"
-    check "  which it names" "$(grep -q 'matrix products, threads",OpenBLAS' stdout || head -3 stdout)"
+    check "  which it names" "$(grep -q 'matrix products, threads",OpenBLAS' stdout || shows head -3 stdout)"
     check "  has a share for each norm" "$(grep -c '"share of [A-Za-z]*Norm, %"' stdout | grep -vx 18)"
 fi
 
@@ -57,12 +57,12 @@ full_disk 1 study eps --quick
 
 interrupts "interrupted" cut.machine.txt study length casting --out cut.csv
 says "what was measured is kept"
-check "  the file has its header" "$(grep -qx study,panel,series,x,y cut.csv || cat cut.csv)"
+check "  the file has its header" "$(grep -qx study,panel,series,x,y cut.csv || shows cat cut.csv)"
 
 for file in "$root"/experiments/*.txt; do
     grep -q '^# command: study$' "$file" || continue
     name=$(basename "$file" .txt)
-    check "experiments/$name.txt is a study" "$(grep -q "^  $name  *[A-Z].*?$" help || cat help)"
+    check "experiments/$name.txt is a study" "$(grep -q "^  $name  *[A-Z].*?$" help || shows cat help)"
     check "  and says nothing else" "$(grep -v '^#' "$file")"
     check "  and has a slide" "$([ -f "$root/plots/slides/$name.py" ] || echo "no plots/slides/$name.py")"
 done

@@ -29,7 +29,7 @@ only $rung > start.csv
 edit 'mine { $at["normal"] *= 0.99 } '"$(of $half)"' { $at["normal"] *= 2 } { print }
     mine { sub("@c", "@vector9"); print }'
 reports "what runs here is put on record, above and below" 0 "now.csv has " --impl $rung --update-errors now.csv
-check "  what does not run is kept" "$(grep -q "^$part,$rung@vector9,." now.csv || cat now.csv)"
+check "  what does not run is kept" "$(grep -q "^$part,$rung@vector9,." now.csv || shows cat now.csv)"
 grep -v vector9 now.csv >start.csv
 check "  the largest there is, to four digits and rounded up" "$(awk -F, '
     FNR == 1 { split("", at); for (i = 1; i <= NF; i++) { at[$i] = i; name[i] = $i } next }
@@ -72,7 +72,7 @@ says "there is no such implementation"
 says " 6 failed"
 says "If this is intended, run \`normlab check --update-errors now.csv\` and commit"
 repeat=$(sed -n 's/.*repeat: normlab check//p' stderr | head -1)
-check "a command to repeat it" "$([ "$repeat" ] || cat stderr)"
+check "a command to repeat it" "$([ "$repeat" ] || shows cat stderr)"
 [ "$repeat" ] && cp start.csv now.csv && eval "exits '  which runs' 0 $repeat"
 
 edit 'mine { sub("@c", "@vector9") } mine || NR == 1 { print }'

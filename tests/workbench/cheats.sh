@@ -53,7 +53,7 @@ cheats() { # NAME TASK FILE [HINT]...
     exits "$name" 1 --seconds 0.05 --seed 4711 --gradescope results.json "$task" "$file"
     prints "0 of 100 points"
     for hint in "${@:4}"; do prints "$hint"; done
-    check "  the points are the grader's" "$([ "$(json results.json 'r["score"], r["output"]')" = "0.0 cheats" ] || cat results.json)"
+    check "  the points are the grader's" "$([ "$(json results.json 'r["score"], r["output"]')" = "0.0 cheats" ] || shows cat results.json)"
     graded=$((graded + 1))
 }
 cheat() { # NAME HINT TOP BEFORE CALL [SUM]

@@ -52,10 +52,10 @@ mkdir graded && cp ada.json bob.json graded && cp ada.json graded/eve.json
 printf '%s\n' '# who wants to be shown' 'ada: Ada <L>' 'bob: B' >names.txt
 board() { ran "$1" "$2" python3 "$root/scripts/leaderboard.py" graded --names names.txt --out board.html; } # NAME CODE
 board "a leaderboard" 0
-check "  escapes names" "$(grep -q '<td>Ada &lt;L&gt;</td>' board.html || cat board.html)"
-check "  sorts by points" "$(grep -o '<td>[12]</td><td>[AB]' board.html | tr '\n' ' ' | grep -qx '<td>1</td><td>A <td>2</td><td>B ' || cat board.html)"
-check "  has per cent of the limit and instructions" "$(grep -q '% of the limit' board.html && grep -q 'instructions, rmsnorm' board.html || cat board.html)"
-check "  counts who is not named, and does not name them" "$(grep -q '1 more submission ' board.html && ! grep -q eve board.html || cat board.html)"
+check "  escapes names" "$(grep -q '<td>Ada &lt;L&gt;</td>' board.html || shows cat board.html)"
+check "  sorts by points" "$(grep -o '<td>[12]</td><td>[AB]' board.html | tr '\n' ' ' | grep -qx '<td>1</td><td>A <td>2</td><td>B ' || shows cat board.html)"
+check "  has per cent of the limit and instructions" "$(grep -q '% of the limit' board.html && grep -q 'instructions, rmsnorm' board.html || shows cat board.html)"
+check "  counts who is not named, and does not name them" "$(grep -q '1 more submission ' board.html && ! grep -q eve board.html || shows cat board.html)"
 echo 'zoe: Z' >>names.txt && board "a name without a grade" 1
 says "has no zoe.json"
 sed -i /zoe/d names.txt && echo '{}' >graded/bob.json && board "a damaged grade" 1

@@ -144,7 +144,7 @@ for page in "$root"/labs/*/README.md; do
         check "$name: $(basename "$file")" "$([ "$(cat "$graded.code")" = "$([ -n "$(expected wrong "$file")" ] &&
             echo 1 || echo 0)" ] || echo "exit code $(cat "$graded.code"): $(tail -3 stderr)")"
         range=$(expected points "$file")
-        check "  begins with a comment" "$(head -c 2 "$file" | grep -q '/[/*]' || head -1 "$file")"
+        check "  begins with a comment" "$(head -c 2 "$file" | grep -q '/[/*]' || shows head -1 "$file")"
         check "  has points, but not all: $range" "$([[ $range =~ ^[0-9.]+\.\.[0-9.]+$ ]] || echo "no 'expect: points A..B'"
             most=$(parts | awk -F'\t' '{ sum += $3 } END { print sum - 1 }')
             between "${range##*..}" "0..$most"; between "$(points)" "$range")"

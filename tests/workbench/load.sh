@@ -31,7 +31,7 @@ says "2 cases: 2 ok"
 $cc -O2 -shared -fPIC '-DNL_NAME="mine/a_name_that_is_longer_than_a_column"' -I"$root/include" -I"$root/core" \
     "$root/rmsnorm/naive.c" -o long.so || exit 1
 exits "a long name" 0 check --load long.so --impl mine/* $case $case/in-place
-check "  breaks no column" "$(grep -E '^ {37} c ' stderr > /dev/null || tail -4 stderr)"
+check "  breaks no column" "$(grep -E '^ {37} c ' stderr > /dev/null || shows tail -4 stderr)"
 answers "list" 0 "mine/naive: the formula" list --load naive.so
 answers "bench" 0 ",mine/naive,c,1," bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --quick --seconds 0.005 $case
 exits "bench in fresh processes" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --seconds 0.005 \
@@ -57,7 +57,7 @@ exits "  beside a right one" 1 check --load naive.so --load wrong.so --impl 'min
 says "1 case: 1 ok, 0 demo, 0 skipped, 1 failed"
 
 exits "  with --first, one row" 1 check --first --load wrong.so --impl mine/wrong "rmsnorm/forward/f32/3x{5..9}/normal"
-check "  and no more" "$([ "$(wc -l <stdout)" = 2 ] || cat stdout)"
+check "  and no more" "$([ "$(wc -l <stdout)" = 2 ] || shows cat stdout)"
 exits "one that is wrong everywhere" 1 check --load wrong.so --impl mine/wrong "rmsnorm/forward/f32/{1..300}x5/normal"
 says "(mine/wrong@c has failed 200 times and is not called again)"
 check "  and 200 rows say so" "$(grep -c ',fail,' stdout | grep -vx 200)"

@@ -38,8 +38,8 @@ refuses "a file that is there" "rmsnorm_forward.c is there already: give another
 check "  is left as it is" "$(cmp rmsnorm_forward.c before.c)"
 mkdir folder
 answers "--out" 0 "folder/other.c: replace each TODO" new gemma mine --out folder/other.c
-check "  writes there" "$([ -s folder/other.c ] && [ ! -e mine.c ] || ls . folder)"
-check "  takes an alias" "$(grep -q NL_QWEN2_RMSNORM folder/other.c || cat folder/other.c)"
+check "  writes there" "$([ -s folder/other.c ] && [ ! -e mine.c ] || shows ls . folder)"
+check "  takes an alias" "$(grep -q NL_QWEN2_RMSNORM folder/other.c || shows cat folder/other.c)"
 refuses "--out into no folder" "No such file" new rmsnorm mine --out none/mine.c
 refuses "no name" "give a LAYER and a NAME" new rmsnorm
 refuses "a word too many" "give a LAYER and a NAME" new rmsnorm a b

@@ -34,7 +34,7 @@ cp "$rung" ./-o.c
 exits "a file like an option" 0 -- -o.c rmsnorm/forward/f32/3x7/normal
 "$normlab" try "$rung" rmsnorm/forward/f32/3x7/normal >&- 2> stderr
 is_code=$?
-check "stdout closed" "$([ $is_code -eq 1 ] && grep -q 'writing to stdout' stderr && ! grep -q printed stderr || cat stderr)"
+check "stdout closed" "$([ $is_code -eq 1 ] && grep -q 'writing to stdout' stderr && ! grep -q printed stderr || shows cat stderr)"
 exits "a vector kernel" 0 "${fast[@]}" "$root/optimized/batch_inference.c"
 prints "try/batch_inference@$("$normlab" list --csv | awk -F, '$1 == "optimized/batch_inference" && $10 { i = $2 } END { print i }'): "
 sed 's|(void)threads;|(void)threads; printf("n is %zu\\nc is %zu\\n", p->n, p->c); fputs("so it is", stderr);|; s|#include|#include <stdio.h>\n&|' "$rung" > prints.c
@@ -72,7 +72,7 @@ finds() { # finds GROUP SED-SCRIPT [RUNG]
     check "  there first" "$([ "$(grep -m1 FAIL stdout | cut -c9-$((8 + ${#1})))" = "$1" ] || grep FAIL stdout)"
     says "FAIL try/mistake@c on "
     says "     repeat: normlab try 'mistake.c' '"
-    check "  once" "$([ "$(grep -c ^FAIL stderr)" -eq 1 ] || cat stderr)"
+    check "  once" "$([ "$(grep -c ^FAIL stderr)" -eq 1 ] || shows cat stderr)"
     check "  is not timed" "$(grep baseline stdout)"
 }
 finds "a small case" 's|i < v.c; i++) mean|i + 1 < v.c; i++) mean|'
