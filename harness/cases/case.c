@@ -112,7 +112,7 @@ static bool parse_gap(const char *text, size_t gap[NL_ARGS], nl_pass pass) {
     return value == text || nl_args[named].extent == NL_TENSOR;
 }
 
-/* Strides of a tensor with gaps, for an inner dimension of rows and the dimensions outside it. */
+/* Returns the strides between rows, and between the groups of `inner` rows. */
 static nl_stride stride_of(const nl_case *c, nl_arg a) {
     const nl_problem *p = &c->problem;
     const size_t row = p->c + c->gap[a];
@@ -139,15 +139,15 @@ static void settle_strides(nl_case *c) {
 static const char *wrong_strides(const nl_case *c) {
     const nl_problem *p = &c->problem;
     if (!has_gaps(c)) return NULL;
-    if (nl_layers[p->op].by_channel) return "gaps and inner= are for rows, not for this layer";
+    if (nl_layers[p->op].by_channel) return "only layers that normalize rows take gaps and inner=";
     if (!c->kind[NL_X].value) return "arrays of files have no gaps between their rows";
-    if (p->inner && p->n % p->inner) return "the rows must be a multiple of inner=";
+    if (p->inner && p->n % p->inner) return "the number of rows must be a multiple of inner=";
     for (nl_arg a = 0; a < NL_ARGS; a++)
         if (c->outer_gap[a] && !p->inner) return "outer-gap needs inner=ROWS";
     for (nl_arg a = 0; a < NL_ARGS; a++) {
         const nl_arg out = c->in_place & NL_BIT(a) ? case_output_over(c, a) : a;
         if (out != NL_ARGS && (c->gap[out] != c->gap[a] || c->outer_gap[out] != c->outer_gap[a]))
-            return "in place, both have the same gaps";
+            return "in place, input and output need the same gaps";
     }
     return NULL;
 }
@@ -250,7 +250,7 @@ static bool settle_args(nl_case *c, char *error, size_t error_size) {
     const unsigned backward = inputs & (NL_BIT(NL_DY) | NL_BIT(NL_GATE));
     if (c->in_place & WHOLE) c->in_place |= c->problem.pass == NL_BACKWARD ? backward : inputs;
     c->in_place &= ~WHOLE;
-    if (c->in_place & NL_BIT(NL_DY)) inputs &= ~NL_BIT(NL_RESIDUAL); /* dx has one buffer */
+    if (c->in_place & NL_BIT(NL_DY)) inputs &= ~NL_BIT(NL_RESIDUAL); /* dx overwrites dy only */
     return check_args(c, "in-place=", c->in_place, inputs, error, error_size);
 }
 
@@ -258,7 +258,7 @@ static bool settle_args(nl_case *c, char *error, size_t error_size) {
 static const char *impossible(const nl_problem *p) {
     const nl_layer *l = &nl_layers[p->op];
     if (p->pass == NL_INFERENCE && !l->running)
-        return "this layer keeps no running statistics: inference is forward";
+        return "this layer keeps no running statistics: its inference is forward";
     if (p->c == 0 || p->s == 0) return "c and s must be at least 1";
     if (p->s != 1 && !l->channels_first) return "this layer normalizes rows: the shape is NxC";
     if (p->eps < 0) return "eps must not be negative";
@@ -276,7 +276,7 @@ static const char *option_expected(const char *option) {
         {"eps=", "eps=E with a finite E, 0 or more"},
         {"gain=", "gain=K with a finite K"},
         {"momentum=", "momentum=M with M from 0 to 1"},
-        {"parameters=", "the type of x: parameters=f16 in f16"},
+        {"parameters=", "the type of x, as parameters=f16 in an f16 case"},
         {"inner=", "inner=ROWS with 1 or more"},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
@@ -286,7 +286,7 @@ static const char *option_expected(const char *option) {
            "momentum=M, threads=N, team=N, inner=ROWS, gap=ELEMENTS, gap-TENSOR=ELEMENTS, "
            "outer-gap=ELEMENTS, outer-gap-TENSOR=ELEMENTS, "
            "stores=cached, stores=streaming, streaming, rotating, cold, skew=BYTES or "
-           "skew-ARGUMENT=BYTES (a multiple of 4, or of a tensor's element)";
+           "skew-ARGUMENT=BYTES (a multiple of 4, or for a tensor of its element's size)";
 }
 
 /* Did an earlier option have this option's name? Each option ends with '\0'. `in-place` may occur
@@ -302,7 +302,7 @@ static bool repeats(const char *options, const char *option) {
 static bool file_shape(nl_case *c, char *error, size_t error_size) {
     npy a;
     if (strncmp(c->data, "npy:", 4) != 0) {
-        snprintf(error, error_size, "case %s: shape `file` is for data npy:FILE", c->text);
+        snprintf(error, error_size, "case %s: shape `file` needs data npy:FILE", c->text);
         return false;
     }
     if (!npy_read(c->data + 4, &a, error, error_size)) return false;

@@ -1,8 +1,8 @@
-/* A case: a problem plus the kind of data, with one spelling everywhere:
+/* A case: a problem plus the kind of data, written the same way everywhere:
  *
  *     op/pass/dtype/NxC[xS]/data[/option...]     layernorm/forward/f16/64x4096/normal/residual
  *
- * Shape `file` takes the shape of npy data.
+ * Shape `file` stands for the shape of the npy file.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -24,16 +24,15 @@ typedef struct nl_case {
     bool residual;     /* there is a fused residual (in backward, a dresidual) */
     unsigned absent;   /* NL_BIT() of optional arguments that are NULL */
     unsigned in_place; /* NL_BIT() of the inputs that outputs overwrite */
-    float gain;        /* a factor of the gain and of beta */
+    float gain;        /* multiplies the gain (gamma, or 1 + gamma) and beta */
     cache_state cache;
-    bool streaming; /* the limit uses streaming stores */
-    int threads;    /* 0: as on the command line */
+    bool streaming; /* the measured bandwidth limit uses streaming stores */
+    int threads;    /* 0: as --threads says */
     int team;       /* number of threads that OpenMP grants to any request; 0: as usual */
-    size_t gap[NL_ARGS],
-        outer_gap[NL_ARGS];  /* elements between rows, and between inner dimensions */
-    unsigned skew[NL_ARGS];  /* bytes from the start of a page to each buffer */
-    data_kind kind[NL_ARGS]; /* the kind of each input; one without `value` is the default */
-    char data[256];          /* name of x's kind (kinds.h): "normal", "offset:16", "npy:x.npy" */
+    size_t gap[NL_ARGS], outer_gap[NL_ARGS]; /* elements after each row, and after `inner` rows */
+    unsigned skew[NL_ARGS];                  /* bytes from the start of a page to each buffer */
+    data_kind kind[NL_ARGS];                 /* .value is NULL: the default kind (x: from a file) */
+    char data[256]; /* name of x's kind (kinds.h): "normal", "offset:16", "npy:x.npy" */
     char text[CASE_TEXT];
     size_t options; /* offset of the options in text, or the text's length */
 } nl_case;

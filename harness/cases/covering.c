@@ -7,12 +7,12 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NONE = COVERING_CLASSES, TRIALS = 4 }; /* TRIALS per row: 64 would save 2 % of the rows */
+enum { NONE = COVERING_CLASSES, TRIALS = 4 }; /* 64 TRIALS per row would save 2 % of the rows */
 
 typedef struct maker {
     const covering_table *t;
     uint64_t stream, next;
-    /* Is this triple not yet covered? Holds each triple in every order. */
+    /* Is this triple of classes uncovered? Each triple is stored in every order. */
     bool (*left)[COVERING_CLASSES][COVERING_CLASSES];
 } maker;
 
@@ -57,7 +57,7 @@ static size_t choose(maker *m, const size_t *row, size_t d, size_t *most) {
     return best;
 }
 
-/* Gives every dimension that is NONE a class. False: not possible. */
+/* Chooses a class for each dimension that has NONE. False: not possible. */
 static bool fill(maker *m, size_t *row, size_t *gained) {
     size_t open[COVERING_DIMENSIONS], count = 0, most = 0;
     for (size_t d = 0; d < m->t->dimensions; d++)
@@ -70,7 +70,7 @@ static bool fill(maker *m, size_t *row, size_t *gained) {
     return true;
 }
 
-/* Gives every dimension from d on that is NONE a class, by backtracking. False: not possible. */
+/* As fill(), for the dimensions from d on, by backtracking. */
 static bool search(const covering_table *t, size_t *row, size_t d) {
     while (d < t->dimensions && row[d] != NONE) d++;
     if (d == t->dimensions) return true;

@@ -35,7 +35,7 @@ typedef struct job {
     nl_data *out;
 } job;
 
-/* Random streams of inputs with a kind of data of their own. Streams below NL_ARGS belong to arguments. */
+/* Added to the stream number of the gate, and of inputs whose kind an option sets. */
 enum { OWN_STREAMS = 32 };
 
 static uint64_t stream_of(const nl_case *c, nl_arg a) {
@@ -96,7 +96,7 @@ int data_threads(const nl_problem *p) {
     return p->n * p->c * p->s < 32768 ? 1 : nl_max_threads();
 }
 
-/* Many outputs lie halfway between two stored numbers: gamma is rounded to half a step of the
+/* Makes many outputs lie halfway between two stored numbers: rounds gamma to half a step of the
  * tensors' type near 1, and beta to one bit more than the type has. */
 static void make_ties(const nl_problem *p, double *gamma, double *beta) {
     const int bits = p->dtype == NL_BF16 ? 8 : 11;
@@ -173,7 +173,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
         return data_free(out), false;
     }
     if (c->kind[NL_X].exact && p->n * p->c * p->s > (4u << 20)) {
-        snprintf(error, error_size, "case %s: exact data stay exact up to 4194304 elements",
+        snprintf(error, error_size, "case %s: exact data are exact only up to 4194304 elements",
                  c->text);
         return data_free(out), false;
     }
@@ -230,7 +230,7 @@ bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_s
         if (out->input[a] && sibling(path, nl_args[a].name, other, sizeof other) &&
             !load(other, p->c, NL_F32, out->input[a], error, error_size))
             return false;
-    /* The captured models have LayerNorm. */
+    /* y was captured from LayerNorm of floats, with gamma and beta. */
     bool theirs = p->op == NL_LAYERNORM && p->pass == NL_FORWARD && p->dtype == NL_F32 &&
                   !c->residual && !(c->absent & (NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA))) &&
                   strstr(c->text + c->options, "eps=") && sibling(path, "y", other, sizeof other);

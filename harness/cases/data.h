@@ -1,5 +1,5 @@
-/* The inputs of a case, the same bytes on every machine: a counter-based generator (Philox) and
- * basic arithmetic only, or arrays from files. SPDX-License-Identifier: MIT */
+/* The inputs of a case. They are the same bytes on every machine: a counter-based generator
+ * (Philox) and basic arithmetic make them, or they come from files. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "cases/case.h"
@@ -24,7 +24,7 @@ bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_s
 /* Allocates and fills the arrays. False: error says why (a file, memory). Does not fill MEAN and
  * RSTD of a backward case: answer_make() takes them from the reference. */
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size);
-/* Sets in->gamma and in->beta. False: out of memory. */
+/* Sets d->gamma and d->beta. False: out of memory. */
 bool data_widen(const nl_problem *p, nl_data *d);
 void data_free(nl_data *d);
 

@@ -48,7 +48,7 @@ typedef struct draws {
     size_t (*turns)[CLASSES_MAX][OPS_MOST], turn;
 } draws;
 
-/* 0 to count - 1. */
+/* Returns a random number below count. */
 static size_t draw(draws *d, size_t count) {
     return (size_t)(random_uniform(d->stream, d->next++) * (double)count);
 }
@@ -60,7 +60,7 @@ static const char *alternative_end(const char *text) {
     return text;
 }
 
-/* "4..60+4": one of these. */
+/* Writes a random number of the range "4..60+4". -1: `text` is not a range. */
 static int draw_range(draws *d, const char *text, char *out, size_t size) {
     size_t first = 0, last = 0, step = 1;
     if (sscanf(text, "%zu..%zu+%zu", &first, &last, &step) < 2) return -1;
@@ -120,7 +120,7 @@ static bool spell(const draft *k, nl_pass pass, const char *more, char *text, si
                       k->shape, k->data, k->options, *more ? "/" : "", more);
 }
 
-/* Draws a size that leaves room for the sizes after it. */
+/* Adds the size `value`, reduced if it leaves no room for the sizes after it. */
 static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t value) {
     const bool batch = f == FAMILY_BATCH_FORWARD || f == FAMILY_BATCH_BACKWARD;
     const size_t from = least(&dimensions[i], classes[i]);
@@ -131,7 +131,7 @@ static void add_size(draft *k, family f, const size_t *classes, size_t i, size_t
     if (value > most) value = most > from ? from + value % (most - from + 1) : from;
     size_t step = 1;
     sscanf(dimensions[i].classes[classes[i]], "{%*u..%*u+%zu", &step);
-    if (value > from) value -= (value - from) % step; /* keeps a multiple of inner= */
+    if (value > from) value -= (value - from) % step; /* stays a multiple of inner= */
     if (value > limit) value = limit ? limit : 1;     /* the drawn classes contradict each other */
     if (batch && *dimensions[i].name == 's' && value == 1 && strncmp(k->shape, "1x", 2) == 0)
         value = 2; /* one value has no variance */
@@ -160,8 +160,8 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
     return write_text(k->options + used, sizeof k->options - used, "/%s", part);
 }
 
-/* Makes a family's case with these classes. shape: NULL, or the shape. Leaves out a class that
- * others exclude; with `whole`, such a class is an error. */
+/* Makes a family's case with these classes. shape: NULL, or replaces the sizes. Leaves out a
+ * class that others exclude; with `whole`, such a class is an error. */
 static bool compose(family f, const size_t *classes, const char *shape, bool whole, draws *d,
                     case_list *list, char *error, size_t error_size) {
     /* most sizes are small, to keep a check short; some are large enough for several threads */
@@ -186,8 +186,8 @@ static bool hides(const struct dimension *m, size_t class) {
     return strstr(m->classes[class], " !");
 }
 
-/* Adds a row of the array as cases. In the first, defaults replace the classes that hide errors.
- * Each further case has one hiding class. */
+/* Adds a row of the covering array as cases. One has defaults in place of all classes that hide
+ * errors. Each other case has one hiding class. */
 static bool add_row(family f, const size_t *classes, draws *d, case_list *list, char *error,
                     size_t error_size) {
     size_t seen[DIMENSIONS];
@@ -205,7 +205,7 @@ static bool add_row(family f, const size_t *classes, draws *d, case_list *list, 
             alone = alone && !hidden;
         }
         d->next = first;
-        /* skips a row if an in-place option needs a class that became the default */
+        /* leaves out an in-place option if the class that it needs became the default */
         if (!compose(f, seen, NULL, alone, d, list, error, error_size)) return false;
     }
     return true;
@@ -224,7 +224,7 @@ static bool matches(const char *globs, size_t length, const char *spelling) {
     return found != negated;
 }
 
-/* Do the conditions of this class allow that class of another dimension? */
+/* Do the conditions of `class` allow the class `spelling` of `other`? */
 static bool allows(const char *class, const struct dimension *other, const char *spelling) {
     const size_t name = strlen(other->name);
     for (const char *at = class; (at = strstr(at, " @")); at++)

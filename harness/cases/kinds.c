@@ -10,8 +10,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Random streams of pick() and of quotients. Smaller numbers are the streams of arguments (nl_arg);
- * larger ones are in data.c. */
+/* Random streams of pick() and of the divisors in cauchy(). Smaller numbers are the streams of
+ * arguments (nl_arg); larger ones are in data.c. */
 enum { PICK = 14, BELOW = 15 };
 _Static_assert(PICK >= (int)NL_GATE, "another nl_arg would get the stream of pick()");
 
@@ -51,7 +51,7 @@ static double outliers(place at, double k) {
 /* Returns mean + size or mean - size, in pairs of opposite signs. The integers are so small that no
  * partial sum of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, since
  * E[x^2] would round otherwise. For the RMS norms every mean is 0 and no element is zero, since the
- * root would round. */
+ * root would round otherwise. */
 static double exact(place at, double k) {
     bool small = at.m > 65536;
     double mean = pick(at.g, small ? 3 : 17) - (small ? 1 : 8);

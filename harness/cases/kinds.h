@@ -23,8 +23,8 @@ typedef struct place {
  *   constant     every group (row or channel) is one value
  *   outliers     N(0, 1) with a few channels 50 times larger, as in activations of language models
  *   sparse       N(0, 1), but a third of the values is 0 and a sixth -0
- *   exact        small integers; mean and variance are exact in any order of summation, and
- *                dbeta; without eps dgamma, too, where a group of LayerNorm or BatchNorm is even
+ *   exact        small integers: mean, variance and dbeta are exact in any order of summation;
+ *                if eps is 0, dgamma too (LayerNorm and BatchNorm: only in groups of even size)
  *   zeros, nan, inf, huge, tiny      special values in some groups
  *   lognormal:K  exp(K * N(0, 1))
  *   cauchy       N(0, 1) / N(0, 1)
@@ -34,7 +34,7 @@ typedef struct place {
  *   alternating:K                    +K or -K, in turn, plus N(0, 1)
  *   ramp:K       from 0 to K, in equal steps
  *   museum:NAME  the data of a public bug report: museum.h
- *   npy:FILE     x from FILE; from NAME.x.npy also NAME.gamma.npy and NAME.beta.npy
+ *   npy:FILE     x from FILE; beside NAME.x.npy, NAME.gamma.npy and NAME.beta.npy are read too
  */
 typedef struct data_kind {
     double (*value)(place at, double k); /* NULL: x is in a file */
@@ -47,5 +47,5 @@ typedef struct data_kind {
 /* False: no kind has that name. */
 bool kind_find(const char *name, data_kind *out);
 
-/* What data of this name should be, for error messages: the list above in a line, or a number. */
+/* Returns the valid names, or the form of this name's number, for error messages. */
 const char *kind_expected(const char *name);

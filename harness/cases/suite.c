@@ -17,10 +17,10 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/" TYPES "/{0,1,3}x{1..67}/normal",
     ROWS "/{forward,backward}/f32/2x{68..130}/normal",
     "batchnorm/{forward,backward,inference}/" TYPES "/{0,3}x{1..67+6}x{1,2,49}/normal",
-    /* exact gradients show wrong ties, and rows that dgamma or dbeta lack */
+    /* exact gradients show wrongly rounded ties, and rows missing in dgamma or dbeta */
     ROWS "/backward/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
     "batchnorm/backward/" TYPES "/{2x9,4x9,8x64,16x5x4,8222x3,2x3x5453,65538x2}/exact/eps=0",
-    /* sizes between all published thresholds, with every remainder by 8; the sizes of models */
+    /* sizes between all published thresholds, with every remainder modulo 8; sizes of models */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
     "batchnorm/{forward,backward}/f32/{3x1530,3x5453,339x5,1205x2,2x3x3005}/normal",
     ROWS "/{forward,backward}/{f32,bf16}/2x" MODELS "/normal",
@@ -33,7 +33,7 @@ static const char *const suite[] = {
     /* outputs close to zero, where the storage type holds few digits */
     "{" ROWS "/forward,batchnorm/{forward,inference}}/"
     "{f32/9x64/normal/gain=1e-38,{f16,bf16}/9x64/normal/gain=1e-5}",
-    /* gains of zero and of nearly one; the ends of dy in long rows */
+    /* gains that are zero or nearly one; large dy at the ends of long rows */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x{4,72}/normal/{gain=0,gamma=scale:{1e-3,1e-5,1e-6,1e-7}}",
     ROWS "/backward/f32/2x65537/normal/dy={first:1e6,last:1e6}",
@@ -144,7 +144,7 @@ static const char *const thorough_suite[] = {
     ROWS "/{forward,backward}/f32/2x{1001,2001,3001,5001,6001,10001}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x2x65543,131075x3x5}/normal",
     ROWS "/{forward,backward}/f32/{2051x257,9003x65,140003x2}/normal",
-    /* rows that begin with equal values */
+    /* all rows begin with the same values */
     ROWS "/{forward,backward}/f32/{5x40,65x300}/alike",
     /* corners of tiles, and products of counts above 2^32 */
     ROWS "/{forward,backward}/f32/{67x2048,129x1100,257x515}/normal",
@@ -225,8 +225,8 @@ static void add(sink *to, const char *head, const char *types, const char *shape
     to->ok = to->ok && cases_add(to->list, text, to->error, to->error_size);
 }
 
-/* Adds all variants of a row norm's shape. spikes: also data with one large element at the
- * threshold, which no sum may miss. */
+/* Adds all variants of a row norm's shape. spike: 0, or a threshold, at which data get one large
+ * element that no sum may miss. */
 static void add_rows(sink *to, nl_pass pass, const char *shape, size_t spike) {
     const bool backward = pass == NL_BACKWARD;
     const char *head = backward ? ROWS "/backward" : ROWS "/forward";
@@ -256,8 +256,7 @@ static void add_batch(sink *to, nl_pass pass, const char *shape, size_t spike) {
     if (spike && pass != NL_INFERENCE) add(to, batch_heads[pass], "f32", shape, tail);
 }
 
-/* Sizes just below, at and just above a threshold; for a small threshold also around twice its
- * size. */
+/* Writes the sizes just below, at and just above a threshold; twice: also one above its double. */
 static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
     const size_t below = t > unit ? t - unit : t;
     snprintf(text, size, twice ? "{%zu,%zu,%zu,%zu}" : "{%zu,%zu,%zu}", below, t, t + unit,
@@ -336,7 +335,7 @@ static void add_gated_threshold(sink *to, nl_pass pass, nl_threshold t) {
         "normal{,/in-place}");
 }
 
-/* Collects the thresholds of all implementations, each once. */
+/* Adds cases around each threshold of all implementations, once. */
 static void add_thresholds(sink *to) {
     enum { MOST = 512 };
     static struct seen {

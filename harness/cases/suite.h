@@ -27,8 +27,7 @@ const char *short_suite_subject(size_t group);
 bool short_suite_add(size_t group, const nl_impl *impl, case_list *list, char *error,
                      size_t error_size);
 
-/* The layers and passes that share their dimensions. A dimension is what a case may vary; it has
- * classes (dimensions.inc). */
+/* Layers and passes whose cases vary in the same dimensions, each with classes (dimensions.inc). */
 typedef enum family {
     FAMILY_ROW_FORWARD,
     FAMILY_ROW_BACKWARD,
@@ -56,8 +55,8 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     "{768,1024,1152,1280,1536,1600,2048,2304,2560,2880,3072,3584,4096,4608,5120,6144,7168,8192," \
     "11008,12288,14336,16384}"
 
-/* Adds every width of a model (for BatchNorm, every image shape) with every class of every dimension,
- * since a kernel may be special-cased for one such pair. The other dimensions are drawn. */
+/* Combines each model's width (BatchNorm: each image shape) with every class of every dimension,
+ * since a kernel may treat such a pair specially. The other dimensions are drawn. */
 bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 /* A covering array of strength three. A row has one class of each dimension. Any three compatible
@@ -81,7 +80,7 @@ bool covering_make(const covering_table *t, uint64_t stream,
 /* Finds what all failing cases have in common and other cases lack. */
 typedef enum case_state { CASE_NOT_RUN, CASE_RIGHT, CASE_FAILED } case_state;
 
-/* Such as "all 12 have residual and c >= 8193, of which 12 of 13 fail". Empty if fewer than three
- * fail, or if no feature separates the failing cases. */
+/* Writes, for example, "all 12 have residual and c >= 8193; of such cases 12 of 13 fail". Empty if
+ * fewer than three fail, or if no feature separates the failing cases. */
 void when_text(const nl_case *cases, const unsigned char *states, size_t count, char *text,
                size_t size);

@@ -1,5 +1,5 @@
-/* A greedy conjunction of features that every failing case has. Each step takes the feature that fewest
- * remaining right cases have, and drops the cases without it. SPDX-License-Identifier: MIT */
+/* Greedily collects features that every failing case has. Each step takes the feature that the
+ * fewest remaining right cases have, and drops cases without it. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 
 #include <math.h>
@@ -98,7 +98,7 @@ static void add_words(search *s, const nl_case *c, feature_kind kind) {
 static void add_sizes(search *s) {
     for (int size = 0; size < SIZES; size++) {
         size_t least = SIZE_MAX, most = 0, bits = 0;
-        unsigned whole = 0; /* bit k: 2^k divides the size of a failing case */
+        unsigned whole = 0; /* bit k: 2^k divides some failing case's size */
         for (size_t i = 0; i < s->count; i++) {
             if (s->states[i] != CASE_FAILED) continue;
             const size_t v = size_of(&s->cases[i], size);
