@@ -3,9 +3,8 @@
 
 Draws a curve for each value of --by, at most seven, or bars if x is no number. Several files, such as those of two
 machines, stand side by side, or with `--by file` in one panel; `--panels COLUMN` makes a panel for each value of
-COLUMN. Rows that are wrong, skipped or not measured are left out. If the case is a file's only key, as in
-docs/machines, its parts are columns too: op, pass, dtype, n, c, s, data. Exit code: 0 done, 2 these results cannot be
-drawn in this way.
+COLUMN. Rows that are wrong, skipped or not measured are left out. In files that have only a column for the case, as
+in docs/machines, the parts of the case are columns too: op, pass, dtype, n, c, s, data. Exit code: 0 done, 2 error.
 
 examples:
   python plots/chart.py results/growth.csv --x c --y gbps --by n --filter op=rmsnorm --filter pass=forward \\
@@ -51,18 +50,18 @@ def options():
     parser.add_argument("--x", required=True, metavar="COLUMN")
     parser.add_argument("--y", required=True, metavar="COLUMN")
     parser.add_argument("--by", required=True, metavar="COLUMN", help="a curve for each of its values")
-    parser.add_argument("--panels", metavar="COLUMN", help="of one file, a panel for each of its values")
+    parser.add_argument("--panels", metavar="COLUMN", help="a panel for each of its values; only with one file")
     parser.add_argument("--filter", action="append", default=[], metavar="COLUMN=GLOB,...", help="only these rows; may be repeated")
     parser.add_argument("--log", default="", choices=("x", "y", "xy"), help="logarithmic axes")
     for axis in "xy":
         parser.add_argument(f"--{axis}lim", nargs=2, type=float, metavar=("LOW", "HIGH"), help="the ends of the axis")
         parser.add_argument(f"--{axis}label", metavar="WORDS")
-    parser.add_argument("--title", default="", metavar="WORDS", help="the answer that you read from the chart")
+    parser.add_argument("--title", default="", metavar="WORDS", help="the answer that the chart gives")
     parser.add_argument("--note", default="", metavar="WORDS", help="what one must know to read the chart")
     parser.add_argument("--out", default="chart", metavar="NAME", help="NAME.png, NAME.svg and NAME.pdf (chart)")
     o = parser.parse_args()
     if o.panels and len(o.results) > 1:
-        common.fail("--panels is for one file of results: several are panels themselves")
+        common.fail("--panels is for one file: each of several files has a panel already")
     for axis, ends in ("x", o.xlim), ("y", o.ylim):
         if ends and not (0 if axis in o.log else -inf) < ends[0] < ends[1] < inf:
             common.fail(f"--{axis}lim {ends[0]:g} {ends[1]:g}: should be two numbers, the lower first"
@@ -83,7 +82,7 @@ def plain(words):
 
 
 def name(column, value):
-    """What figures call it."""
+    """The words for a column's value in figures."""
     if isfinite(number(value)):
         return f"{value} {UNITS.get(column, column)}".removesuffix("s" * (value == "1"))
     return plain({"impl": rungs.name, "op": lambda v: rungs.LAYERS.get(v, v), "series": lambda v: modes.WORDS.get(v, v), "how": lambda v: modes.WORDS.get(v, v)}.get(
@@ -91,7 +90,7 @@ def name(column, value):
 
 
 def spelled(row):
-    """Adds the parts of the case that have no column."""
+    """Adds a column for each part of the case that has none."""
     if len(parts := row.get("case", "").split("/")) < 5:
         return row
     n, c, s = [*parts[3].split("x"), "1"][:3]
@@ -113,16 +112,16 @@ def chosen(path, label, o):
         rows = kept[0] or kept[1]
     kept = [row for row in rows if row.get("verdict") not in LEFT_OUT and isfinite(number(row[o.y]))]
     if not kept:
-        common.fail(f"{path}: no right row has a number in {o.y}; there is {some({row[o.y] or 'nothing' for row in rows})}")
+        common.fail(f"{path}: no correct row has a number in {o.y}; its values are {some({row[o.y] or 'nothing' for row in rows})}")
     for axis, column in ("x", o.x), ("y", o.y):
         if axis in o.log and (beyond := [row[column] for row in kept if not number(row[column]) > 0]):
-            common.fail(f"{path}: {column} is {beyond[0]} in {len(beyond)} of {len(kept)} rows, and a logarithmic axis has no place "
-                        f"for that: leave {axis} out of --log, or these rows out with --filter")
+            common.fail(f"{path}: {column} is {beyond[0]} in {len(beyond)} of {len(kept)} rows, but a logarithmic axis "
+                        f"needs numbers above 0: leave {axis} out of --log, or leave these rows out with --filter")
     return kept
 
 
 def labels(paths):
-    """The shortest ends of the paths that differ."""
+    """The shortest ends of the paths that are all different."""
     for count in range(1, max(len(path.parts) for path in paths) + 1):
         found = ["/".join(path.with_suffix("").parts[-count:]) for path in paths]
         if len(set(found)) == len(found):
@@ -142,12 +141,12 @@ def some(values):
 
 
 def place(row, x):
-    """The row's place on the x axis; rungs of two layers share a place if they have the same name."""
+    """The row's place on the x axis. Rungs of different layers share a place if they have the same name."""
     return rungs.name(row[x]) if x == "impl" else row[x]
 
 
 def series(path, o, rows):
-    """value of --by -> x -> row; an error if two rows have the same place."""
+    """value of --by -> x -> row. Two rows for one place are an error."""
     found = {}
     for row in rows:
         at = found.setdefault(row[o.by], {})

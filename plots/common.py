@@ -29,12 +29,12 @@ ENDS = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 def widest(rows):
-    """impl -> the widest instruction set it ran on, the last in the table of implementations."""
+    """impl -> the widest instruction set it ran on. This is the last of its rows, because the table is in that order."""
     return {row["impl"]: row["isa"] for row in rows if row["verdict"] != "skip"}
 
 
 def on_widest(rows):
-    """One row for each case and implementation, and the rows that failed on another instruction set."""
+    """The rows of the widest instruction set of each implementation, and failed rows of any instruction set."""
     isas = widest(rows)
     return [row for row in rows if row["isa"] == isas.get(row["impl"]) or row["verdict"] == "fail"]
 
@@ -58,7 +58,7 @@ def read(path, needs, make):
 
 
 def need(path, lines, names, make):
-    """Ends a script whose columns are missing."""
+    """Ends the script if the results lack a column."""
     missing = [name for name in names if name not in lines[0]]
     if missing:
         fail(f"{path}: these columns are missing: {' '.join(missing)}; there are {' '.join(lines[0])}\n"
@@ -97,7 +97,7 @@ def logarithmic(figure, axis):
 
 
 def name_scales(figure):
-    """Adds to the labels of axes that their scale is logarithmic; returns the words for axes without a label."""
+    """Adds "log scale" to the labels of logarithmic axes; returns the words for axes without a label."""
     missing = []
     for axis in "xy":
         found = logarithmic(figure, axis)

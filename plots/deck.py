@@ -2,10 +2,10 @@
 
     python plots/deck.py RESULTS [NAME...]
 
-writes RESULTS/slides/THEME/NAME.*, a deck for each theme (RESULTS/slides.pdf is the light one), all on one page
-(RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. With NAMEs, draws only these slides:
-decks and page stay as they are. A slide that lacks results is not drawn; stderr names such slides, and every fault of a
-layout. Exit code: 0 done, 2 nothing drawn.
+writes RESULTS/slides/THEME/NAME.*, a deck for each theme (RESULTS/slides.pdf is the light one), a page with all
+slides (RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. With NAMEs, draws only these
+slides, and keeps the old decks and contact.png. A slide that lacks results is not drawn; stderr names such slides, and
+every fault of a layout. Exit code: 0 done, 2 nothing drawn.
 """
 import importlib.util
 import sys
@@ -51,7 +51,7 @@ def page_of(name, results, theme):
 
 
 def draw(results, theme, chosen, whole):
-    """Draws the slides of a theme; returns the names drawn, and the complaints."""
+    """Draws the slides of a theme. Returns the names drawn, why others are missing, and the faults of layouts."""
     folder, drawn, said, faults = results / "slides" / theme, [], [], []
     with PdfPages(deck_of(results, theme), metadata={"CreationDate": None}) if whole else nullcontext() as pages:
         for name in chosen:
@@ -76,7 +76,7 @@ def draw(results, theme, chosen, whole):
 
 
 def clear(results, chosen):
-    """Makes the folders, and removes the chosen slides, or all of them with the decks and the contact sheet."""
+    """Makes the folders. Removes the chosen slides or, if none is chosen, all slides, decks and the contact sheet."""
     for name in [*slide.THEMES, "small"]:
         folder = results / "slides" / name
         folder.mkdir(parents=True, exist_ok=True)
@@ -88,8 +88,8 @@ def clear(results, chosen):
 
 
 def small(picture, out):
-    """Saves the picture for pages of text: 1280 pixels wide, in the 128 colours that lie farthest apart; the usual
-    choice of colours merges orange and amber."""
+    """Saves the picture for pages of text: 1280 pixels wide, in the 128 colours that lie farthest apart, because
+    Pillow's default choice merges orange and amber."""
     image = Image.open(picture).convert("RGB").resize((1280, 720), Image.Resampling.LANCZOS)
     image.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, optimize=True)
 

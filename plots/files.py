@@ -74,7 +74,7 @@ def write_facts(path, known, keys):
 
 
 def machine(path):
-    """The facts; raises Damaged without them."""
+    """The machine's facts; raises Damaged if there are none."""
     if known := facts(path):
         return known
     raise Damaged(f"{path}: {path.with_suffix('.machine.txt').name} should be beside it, and name the machine")
@@ -91,19 +91,19 @@ def says(path, error):
 
 @contextmanager
 def needed(path):
-    """Ends the program with one line if its work with a file fails."""
+    """Ends the program with a one-line message if the `with` block cannot read or use the file."""
     try:
         yield
     except FAULTS as error:
         sys.exit(says(path, error))
 
 
-# A machine's core in docs/ports.csv, or the core with the nearest OSACA model (chapter 12).
+# machine -> its core in docs/ports.csv. If OSACA has no model of the core: the core with the nearest model (chapter 12).
 NEAREST = {"xeon": "SPR", "zen3": "ZEN3", "zen4": "ZEN4"}
 
 
 def core(path, machines):
-    """The core of the machine that made results, by the machines kept in a folder; None for an unknown machine."""
+    """The core of the machine that made the results: that of the same processor in the folder `machines`, or None."""
     known = facts(path)
     return next((core for name, core in NEAREST.items() if (kept := facts(machines / f"{name}.csv"))
                  and all(kept.get(key) == known.get(key) for key in ("cpu", "family"))), None)

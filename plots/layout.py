@@ -30,7 +30,7 @@ def shown(figure):
 
 
 def lines(text, renderer):
-    """The boxes of a text's lines that are not empty. An annotation's arrow is left out, since it may cross anything."""
+    """shown() for one text, by lines, without empty lines. Annotations' arrows are left out: they may cross anything."""
     box, words = Text.get_window_extent(text, renderer), text.get_text().split("\n")
     if text.get_rotation() or len(words) == 1:
         return [(text.get_text(), text.get_fontsize(), box)]
@@ -40,7 +40,7 @@ def lines(text, renderer):
 
 
 def faults(texts, page, smallest=SMALLEST):
-    """Describes overlaps in words. page: the box that texts must not leave."""
+    """Describes overlaps, small letters, and texts that leave the box `page`."""
     found = []
     for (a, _, first), (b, _, second) in combinations(texts, 2):
         wide = min(first.x1, second.x1) - max(first.x0, second.x0)
@@ -73,7 +73,7 @@ def strokes(axes):
 
 
 def on_lines(figure, texts):
-    """Finds text across a line: the text cannot be read, or breaks the line."""
+    """Finds text across a line: the line makes the text illegible, or the text hides the line."""
     drawn = [stroke for axes in figure.axes for stroke in strokes(axes)]
     return [f"text on a line: {words!r}" for words, _, box in texts
             if any((seen := Bbox.intersection(box.padded(-2 * SLACK), room)) and path.intersects_bbox(seen, filled=False)
@@ -122,7 +122,7 @@ def of_axes(axes):
 
 
 def of_figure(figure, points=False):
-    """The faults of a figure; points: also text on points, since a slide has room beside its points."""
+    """The faults of a figure. points: reports text on points too, since a slide has room beside its points."""
     texts = shown(figure)
     said = " ".join(words for words, *_ in texts)
     found = faults(texts, figure.bbox) + on_lines(figure, texts) + (on_points(figure, texts) if points else [])

@@ -10,15 +10,15 @@ FRAMEWORKS = {"pytorch": "PyTorch, eager", "torch_compile": "torch.compile", "on
 
 
 def size(saving):
-    """A saving's size in per cent, and the word for its sign."""
+    """A saving as a number and its unit, such as 14 and "% less"."""
     if saving <= -100:
         return 1 - saving / 100, "times as long"
     return abs(saving), "% less" if saving >= 0 else "% longer"
 
 
 def takes(saving, low=nan, high=nan):
-    """RMSNorm's time against LayerNorm's; low and high are the ends of the saving: 14 [13, 15] % less, 2.7 [2.5, 2.8] times as
-    long, 9 % longer [57 % less, 83 % longer]."""
+    """A saving in words; low and high are the ends of its interval. Examples: 14 [13, 15] % less, 2.7 [2.5, 2.8] times
+    as long, 9 % longer [57 % less, 83 % longer]."""
     show = lambda v: f"{v:.0f}" if v >= 99.5 else f"{v:.3g}"
     (value, words), ends = size(saving), [size(end) if isfinite(end) else (inf, "") for end in (high, low)]
     if not all(isfinite(v) for v, _ in ends):
@@ -61,7 +61,7 @@ def between(savings):
 
 
 def against(rows):
-    """One answer from the rows of some settings. A setting whose interval contains 0 is not resolved."""
+    """The saving in several settings, in a few words. A setting whose interval contains 0 is not resolved."""
     resolved = [float(row["value"]) for row in rows if float(row["low"] or nan) > 0 or float(row["high"] or nan) < 0]
     if len(resolved) == len(rows):
         return between(resolved)
@@ -74,7 +74,7 @@ def against(rows):
 
 
 def answer(machines, sizes=False):
-    """RMSNorm against LayerNorm in one sentence, from the savings() of one machine or of several; "" without any."""
+    """RMSNorm against LayerNorm in one sentence, from the savings() of some machines; "" if there are none."""
     found = lambda *races: [at[race] for race in races for at in machines if race in at]
     unfused = found(("unfused", CACHE), ("unfused", MEMORY))
     fused = [f"{against(rows)} at {shape(race[1])[0]}" + f" ({shape(race[1])[1]})" * sizes

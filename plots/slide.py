@@ -16,7 +16,7 @@ from matplotlib.ticker import FuncFormatter, LogLocator, NullFormatter, NullLoca
 from matplotlib.transforms import Bbox
 
 WIDE, TALL = common.WIDE, 7.5
-# In each theme lightness alone distinguishes the colours, also for eyes without red or green cones: tests/slides.
+# Lightness alone distinguishes a theme's colours, also for eyes without red or green cones (tests/figures).
 NAMES = "ink indigo wine blue red rose amber".split()
 THEMES = {
     "light": ("#FFFFFF", "#1A1A1A", "#595959", "#DDDDDD",
@@ -53,7 +53,7 @@ class Page:
         return self.results / f"{name}.csv"
 
     def read(self, name=None):
-        """The rows of results, of the slide's own experiment unless named."""
+        """The rows of the named experiment, or of the slide's own."""
         path = self.path(name or self.source)
         if not path.exists() or not (rows := files.rows(path)):
             raise Missing(f"there are no results of {name or self.source}")
@@ -79,8 +79,8 @@ class Page:
         return found
 
     def rungs(self, axes, rows, names, point):
-        """A curve for each of the rungs (impl or its end -> name): point(row) is (x, y), or None for a row without one.
-        Returns name -> {x: the largest y there}."""
+        """Draws a curve for each rung. names: the rung's impl, or its end -> the curve's name. point(row): (x, y) or None.
+        Returns name -> {x: the largest y at x}."""
         drawn = {}
         for impl, name in names.items():
             for x, y in filter(None, (point(row) for row in rows if row["impl"].endswith(impl))):
@@ -103,7 +103,7 @@ class Page:
         for side in axes.spines:
             axes.spines[side].set(visible=side == "bottom", color=self.muted)
         axes.set_xlabel(xlabel, fontsize=TEXT, color=self.ink, labelpad=6)
-        # The label stands above the axis: one reads it without turning the head.
+        # The label stands above the axis, where it is horizontal.
         axes.above = axes.text(0, 1 + 0.16 / (axes.get_position().height * TALL), ylabel, transform=axes.transAxes, fontsize=TEXT,
                   color=self.muted, va="bottom")
         self.series[axes] = []
@@ -149,8 +149,8 @@ class Page:
                       ha="left" if end else "right")
 
     def bars(self, axes, rows, beyond=None, base=0):
-        """Horizontal bars from the top: (name, value, low, high, words behind the bar, colour). Words that would break
-        a line stand beyond it, in a column for which the axes have room."""
+        """Horizontal bars from the top: (name, value, low, high, words behind the bar, colour). beyond: where
+        on the x axis a column for the words begins, if words behind the bars would break a line."""
         for i, (name, value, low, high, words, colour) in enumerate(rows):
             axes.barh(i, value - base, left=base, height=0.62, color=self.colours[colour], zorder=2)
             if low is not None:
@@ -196,11 +196,11 @@ class Page:
         self.put(0.3, 0.72, words, NOTE, self.muted, WIDE - 0.6, most=2, va="center")
 
     def put(self, x, y, words, size, colour, width, most=1, **more):
-        """Text within a width in inches and the allowed number of lines; if it does not fit, in smaller letters."""
+        """Writes at most `most` lines of text, `width` inches wide; a text that is too long gets smaller letters."""
         while len(lines := self.wrapped(words, size, width, more.get("weight", "normal"))) > most and size > 12:
             size -= 1
         while width > 2 and len(even := self.wrapped(words, size, 0.95 * width, more.get("weight", "normal"))) == len(lines) > 1:
-            lines, width = even, 0.95 * width  # the last line has at least two words
+            lines, width = even, 0.95 * width  # avoids a last line of one word
         self.figure.text(x / WIDE, y / TALL, "\n".join(lines), fontsize=size, color=colour, linespacing=1.15, **more)
         return len(lines) * size * 1.3 / 72
 
@@ -222,7 +222,7 @@ class Page:
         return width
 
     def measured_on(self, most):
-        """The machines, each processor in at most `most` letters; below eight, several machines have only names."""
+        """The machines, each processor in at most `most` letters. If most < 8, several machines have only names."""
         machines = self.machines or {"": self.facts}
         if most < 8 and len(machines) > 1:
             dates = sorted({known.get("date", "")[:10] for known in machines.values()})
@@ -239,7 +239,7 @@ class Page:
         return "; ".join(found)
 
     def finish(self, answer):
-        """The answer as the title, the question below it, the foot, and QUICK across the corner."""
+        """Writes the answer as the title, the question below it, the foot, and after --quick QUICK across the corner."""
         common.name_scales(self.figure)
         self.answer = answer
         tall = self.put(0.3, TALL - 0.3, answer, TITLE, self.ink, WIDE - 1.6, most=2, weight="bold", va="top")

@@ -18,9 +18,9 @@ def draw(page):
     page.names(axes)
     power = {name: growth[name][1][-1] for name in SERIES}
     right = [power[name] for name in SERIES if not name.startswith("wrong")]
-    page.note("The same inputs and weights, bf16 storage, float arithmetic, against long double. Lines through the logarithms "
-              f"from layer 8 on: the error of the right orders grows with the power {min(right):.2f} to {max(right):.2f} of "
-              f"the depth, of the truncated sum with {power['wrong: sum truncated']:.2f}.")
+    page.note("The same inputs and weights, bf16 storage, float arithmetic, against long double. From layer 8 on the error "
+              f"grows as a power of the depth: {min(right):.2f} to {max(right):.2f} for the right orders, "
+              f"{power['wrong: sum truncated']:.2f} for the truncated sum.")
     last = {name: panel[name][1][-1] for name in SERIES}
     return (f"All right orders of rounding err alike; a truncated sum errs {last['wrong: sum truncated'] / last['last']:.1f} "
             f"times as much after {panel['last'][0][-1]:.0f} layers")

@@ -24,8 +24,8 @@ def draw(page):
     for cliff in cliffs:
         axes.plot(*cliff, marker="o", markersize=20, markerfacecolor="none", markeredgecolor=page.ink, zorder=5)
     page.names(axes)
-    page.note(f"LayerNorm, f32, forward, one thread, nl_best(). A circle, a cliff: the time rises by over {CLIFF} times as much as "
-              "the limit's.")
+    page.note(f"LayerNorm, f32, forward, one thread, nl_best(). Circles: cliffs, where the time rises over {CLIFF} times as much "
+              "as the limit's.")
     (n, c), most = max(every.items(), key=lambda item: item[1])
     least = min(every.values())
     return f"A value costs {least:.2g} to {most:{'.0f' if most >= 10 else '.2g'}} ns: most in {LAYERS[n]} of {c}"

@@ -15,7 +15,7 @@ LEFT, RIGHT = -25, 72
 
 
 def others(family):
-    """This machine's name among those that the project keeps, and name -> (savings, facts) of the other machines."""
+    """This machine's name in docs/machines, and name -> (savings, facts) of the other machines in that folder."""
     name, found = "this machine", {}
     for path in sorted(MACHINES.glob("*/claims.csv")):
         known = files.facts_of(path.parent / "machine.txt")
@@ -46,7 +46,7 @@ def draw(page):
                 continue
             value, low, high = (float(at[race][key] or "nan") for key in ("value", "low", "high"))
             axes.hlines(i + shift, *(min(max(end, LEFT), RIGHT) for end in (low, high)), color=colour, linewidth=7, alpha=0.4, zorder=2)
-            for end, edge, mark in (low, LEFT, "<"), (high, RIGHT, ">"):  # an arrow marks an end off the scale
+            for end, edge, mark in (low, LEFT, "<"), (high, RIGHT, ">"):  # an arrow marks an interval that leaves the scale
                 if (end < LEFT) if mark == "<" else (end > RIGHT):
                     axes.plot(edge, i + shift, marker=mark, color=colour, markersize=9, clip_on=False, zorder=3)
             if LEFT <= value <= RIGHT:

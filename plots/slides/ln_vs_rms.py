@@ -4,7 +4,7 @@ import speed
 from modes import WORDS
 
 SOURCE = "ln_vs_rms"
-MOST = 60  # per cent; slower settings, which may take many times as long, are cut
+MOST = 60  # per cent; larger losses are cut, because some settings take many times as long
 
 
 def draw(page):
@@ -18,7 +18,7 @@ def draw(page):
     axes.set_ylim(-MOST, MOST)
     axes.axhline(0, color=page.muted, linewidth=2)
     page.names(axes)
-    page.note(f"f32, forward, one thread; what takes longer by more than {MOST} % is cut at the axes.")
+    page.note(f"f32, forward, one thread; points where RMSNorm takes over {MOST} % longer are cut at the axes.")
     small, large = ({mode: panel[mode][1][end] for mode in shown} for end in (0, -1))
     best = max(large, key=large.get)
     return (f"At {speed.human(xs[-1])} RMSNorm saves up to {large[best]:.0f} % ({WORDS[best]}), "

@@ -9,7 +9,7 @@ PAPER = {"20 µs, on paper": 20e3, "200 µs, on paper": 200e3}  # one-way delays
 
 
 def fit(sizes, times):
-    """Fits the latency in ns and the ns per byte with the least relative errors."""
+    """Fits the latency in ns and the ns per byte; minimizes the relative errors."""
     sizes, times = np.asarray(sizes), np.asarray(times)
     return np.linalg.lstsq(np.stack([1 / times, sizes / times], 1), np.ones(len(times)), rcond=None)[0]
 

@@ -23,7 +23,7 @@ def draw(page):
     page.line(axes, list(xs), regrets, "regret")
     axes.axhline(5, color=page.muted, linewidth=2, linestyle=(0, (2, 2)))
     axes.text(1, 5.5, "5 %", fontsize=slide.TEXT, color=page.muted, va="bottom")
-    axes.set_yscale("symlog", linthresh=1)  # so that a regret of 0 has a place
+    axes.set_yscale("symlog", linthresh=1)  # a logarithmic axis cannot show a regret of 0
     axes.set_ylim(-0.1, max(regrets) * 2)
     axes.yaxis.set_major_formatter(lambda y, _: f"{y:g}")
     sizes = [sorted(cases.values(), key=lambda rows: int(rows[0]["bytes"]))[end][0] for end in (0, -1)]

@@ -8,13 +8,13 @@ import rungs
 import slide
 
 SOURCE = "ladder"
-FLOPS = {"layernorm": 8, "rmsnorm": 4}  # for each element: sums 1 + 3, output 4; sum of squares 2, output 2
-PATTERN = "copy"  # a norm copies, with the faster kind of store
+FLOPS = {"layernorm": 8, "rmsnorm": 4}  # for each element: 1 + 3 for sums and 4 for y; 2 for the sum and 2 for y
+PATTERN = "copy"  # a norm reads x and writes y; the faster of both kinds of stores counts
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
 def roofs(page):
-    """[(where, GB/s)] of L1 to memory: the best copy of a working set that fills at most half of it."""
+    """[(place, GB/s)] from L1 to memory: the fastest copy of a working set that fills at most half of the place."""
     best = {}
     for row in page.read("limit"):
         if row["threads"] == "1" and row["pattern"] == PATTERN:
@@ -38,8 +38,8 @@ def peak(page):
 
 
 def ports(page, row):
-    """Gflop/s of a rung by its instructions alone (scripts/ports.py), at the clock that one chain of multiply-adds shows;
-    None if the core has no model, or the chain was not measured."""
+    """Gflop/s that the rung's instructions allow (scripts/ports.py), at the clock that one chain of multiply-adds shows.
+    None: the core has no model, or the chain was not measured."""
     core = files.core(page.path("ladder"), DOCS / "machines")
     case = f"{row['op']}/{row['pass']}/{row['dtype']}"
     limit = [float(found["limit"]) for found in files.rows(DOCS / "ports.csv") if found["core"] == core
@@ -67,7 +67,7 @@ def points(page):
 def draw(page):
     lines, top, marks = roofs(page), peak(page), list(points(page))
     if not lines or not marks:
-        raise slide.Missing("ladder or limit lacks what it shows")
+        raise slide.Missing("it needs the results of ladder and limit")
     axes = page.axes(left=2.7, right=1.1, xlabel="flops a byte", ylabel="Gflop/s")
     axes.yaxis.tick_right()
     low, high = 0.125, 32 if top else 4
@@ -77,7 +77,7 @@ def draw(page):
     ceiling = top or lines[0][1] * high
     least = min(FLOPS[row["op"]] * int(row["n"]) * int(row["c"]) / float(row["ns"]) for row in marks)
     bottom = min(low * lines[-1][1] / 2, least / 4)
-    slide.log_y(axes, bottom, ceiling * 1.9, lambda y: f"{y:g}" if y > 1.5 * bottom else "")  # no label near those of x
+    slide.log_y(axes, bottom, ceiling * 1.9, lambda y: f"{y:g}" if y > 1.5 * bottom else "")  # no label near the x axis
     for name, rate in lines:
         ends = [low, min(high, ceiling / rate)]
         drawn, = axes.plot(ends, [end * rate for end in ends], color=page.muted, linewidth=2.5, zorder=1)

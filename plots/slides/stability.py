@@ -11,7 +11,7 @@ RACES = {("unfused", "forward/f32/16384x1024/normal"): "unfused,\n128 MiB",
          ("scalar", "forward/f32/64x1024/normal"): "plain C,\n512 KiB",
          ("simd", "forward/f32/64x1024/normal"): "SIMD,\n512 KiB",
          ("streaming", "forward/f32/16384x1024/normal"): "SIMD,\n128 MiB"}
-LOW, HIGH, APART, ENOUGH = -20, 62, 900, 6  # APART: SITTING_S in harness/claims/evidence.h
+LOW, HIGH, APART, ENOUGH = -20, 62, 900, 6  # APART: seconds between sittings, SITTING_S in harness/claims/evidence.h
 
 
 def saving(log_ratio):
