@@ -1,5 +1,5 @@
 # Writes HEADER if its contents change: the compiler, its FLAGS, the commit of SOURCE (not of a repository
-# around it), and a hash of the code of timed calls: kernels without comments and layout, dispatch, flags.
+# around it), and a hash of the code that timed calls run: kernels (not their comments and layout), dispatch, flags.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET SOURCE PARENT_PATH above)
 set(ENV{GIT_CEILING_DIRECTORIES} ${above})

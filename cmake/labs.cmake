@@ -1,5 +1,5 @@
-# The labs are in the program, so that `normlab lab` works without this folder: the page, the file to begin
-# with and the assignment of each folder of labs/ as C strings. Solutions and wrong kernels are left out.
+# Puts the page, the starting file and the assignment of each lab into the program as C strings, so that
+# `normlab lab` works without the folder labs/. Solutions and wrong kernels are left out.
 file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR}/labs CONFIGURE_DEPENDS labs/*/README.md)
 file(GLOB others CONFIGURE_DEPENDS labs/*/start.c labs/*/assignment.txt)  # a new one configures again
 set(labs "")

@@ -4,8 +4,8 @@ set_target_properties(normlab_program PROPERTIES OUTPUT_NAME normlab
     ENABLE_EXPORTS ON)  # for kernels of --load
 target_link_libraries(normlab_program PRIVATE normlab_harness normlab_flags)
 
-# Peers, the layers of other libraries (docs/peers.md), are only in the program of the build folder.
-# The library and the installed files do not depend on peers. A peer is harness/peers/NAME*.c.
+# Peers, the layers of other libraries (docs/peers.md), are in the build folder's program, but not in the installed one.
+# The library does not depend on peers. A peer is harness/peers/NAME*.c.
 set(NORMLAB_PEERS AUTO CACHE STRING "Peers: AUTO (those found), ON (required), OFF")
 set_property(CACHE NORMLAB_PEERS PROPERTY STRINGS AUTO ON OFF)
 set(NORMLAB_TORCH "" CACHE PATH "The folder of the Python package torch; empty: the active Python's")

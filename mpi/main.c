@@ -9,12 +9,12 @@
 #include <stdio.h>
 
 static const char usage[] = "usage: mpirun -n RANKS normlab_MPI check CASE|FILE.txt...\n"
-                            "           checks the rungs as 1, 2, 3, 4 and RANKS ranks, up to 64\n"
+                            "           checks the rungs on 1, 2, 3, 4 and RANKS ranks, up to 64\n"
                             "       mpirun -n RANKS normlab_MPI time SERIES CASE|FILE.txt...\n"
                             "           prints points of a study: study,panel,series,x,y";
 enum { COUNTS = 5 };
 
-/* The first rung that takes a case is timed. */
+/* `time` times the first rung that takes a case. */
 extern const nl_rung batchnorm_merged, batchnorm_overlapped, batchnorm_two, batchnorm_backward,
     rows_features, rows_pipelined, rows_gradients;
 static const nl_rung *const rungs[] = {&batchnorm_merged, &batchnorm_overlapped,
@@ -47,8 +47,8 @@ typedef struct part {
     instance in;
 } part;
 
-/* Copies a whole array, this rank's piece of the array, or, if features are split, this rank's piece of each
- * row. */
+/* Copies an array between `whole` and `own`: this rank's piece of the array or, if features are split, of each
+ * row; all of it if the array is not split. */
 static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
     const size_t all = t->whole->data.bytes[a], mine = t->data.bytes[a];
     const size_t rows = t->rung->features && nl_args[a].extent == NL_TENSOR ? t->c.problem.n : 1;
@@ -119,14 +119,14 @@ static int lanes_of(const part *t) {
     const double terms = (double)(t->ranks.total * positions);
     int lanes = (int)s;
     while (lanes > 1 && terms / lanes + lanes < (double)chain) lanes--;
-    return t->rung->impl.lanes ? t->rung->impl.lanes : lanes; /* set if the library sums */
+    return t->rung->impl.lanes ? t->rung->impl.lanes : lanes; /* not 0 if the library sums */
 }
 
 typedef struct tally {
     unsigned long calls, failed, differ; /* differ: calls whose bits differ from the first call's */
 } tally;
 
-/* Checks a call. *bits: the bits of the first of several calls, or 0 before the first call. */
+/* Checks a call. *bits: the hash of the first call's results; 0 before the first call. */
 static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even, uint64_t *bits,
                   tally *t) {
     part own;
@@ -141,7 +141,7 @@ static void judge(const task *k, const nl_rung *g, const nl_ranks *r, bool even,
     if (wrong) v = failure("%s is not the same on every rank", wrong);
     const uint64_t hash = instance_hash(&whole);
     const bool differs = *bits && *bits != hash;
-    if (differs && r->order == &nl_order_tree) v = failure("%s", "bits differ from one rank's");
+    if (differs && r->order == &nl_order_tree) v = failure("%s", "other bits than on one rank");
     *bits = *bits ? *bits : hash;
     t->calls++, t->differ += differs, t->failed += v.outcome == OUTCOME_FAIL;
     if (r->rank == 0 && v.outcome == OUTCOME_FAIL)
@@ -197,8 +197,8 @@ static void point(const char *series, const char *panel, size_t x, const nl_rank
     if (world_rank == 0) printf("ranks,%s,%s,%zu,%.0f\n", panel, series, x, round);
 }
 
-/* Times the rung on all ranks, then on each rank alone the same rung and the library's kernel, each with the
- * rank's part. The first case also times the reductions. */
+/* Times three calls, each on this rank's part: the rung on all ranks together, the rung on every rank alone, and
+ * the library's kernel. The first case also times the reductions. */
 static void time_case(const task *k, const char *series, nl_ranks r, tally *t) {
     const nl_rung *g = *taker(rungs, &k->c->problem);
     const size_t n = k->c->problem.n;
@@ -247,7 +247,7 @@ int main(int argc, char **argv) {
         if (!(file ? cases_add_file : cases_add)(&cases, argv[i], text, sizeof text))
             return end(2, text);
     }
-    nl_ranks r[COUNTS]; /* 1, 2, 3, 4 and all ranks; other ranks have MPI_COMM_NULL */
+    nl_ranks r[COUNTS]; /* groups of 1, 2, 3, 4 and all ranks; MPI_COMM_NULL: not a member */
     for (int k = 0; k < COUNTS; k++) {
         const int size = k < COUNTS - 1 ? k + 1 : world_size;
         const bool in = k == COUNTS - 1 || (size < world_size && world_rank < size);
@@ -271,7 +271,7 @@ int main(int argc, char **argv) {
     if (!calls) return end(2, "no rung takes any of these cases");
     if (checks)
         snprintf(text, sizeof text,
-                 "%lu calls, %lu failed; bits differ from one rank's: %lu by the tree, %lu by MPI",
+                 "%lu calls, %lu failed; other bits than on one rank: %lu in the tree, %lu in MPI",
                  calls, failed, tree->differ, any->differ);
     return end(failed > 0, text);
 }

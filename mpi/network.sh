@@ -1,7 +1,6 @@
 #!/usr/bin/env bash
-# Times two ranks in shared memory and, as root, between two network namespaces. Their virtual cable (veth) is plain,
-# limited (tbf) or delayed (netem). The script names what the kernel lacks. mpi/network.sh build/release writes
-# results/ranks.*. SPDX-License-Identifier: MIT
+# Times two ranks in shared memory and, as root, between two network namespaces. The virtual cable (veth) is plain,
+# limited (tbf) or delayed (netem). mpi/network.sh build/release writes results/ranks.*. SPDX-License-Identifier: MIT
 set -uo pipefail
 build=$(realpath "${1:?the build folder}") out=results/ranks.csv
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1

@@ -1,5 +1,5 @@
-/* idea   Each rank merges its own segments, and one allreduce does the rest. MPI chooses the order of merges by
- *        the number of ranks and the size of the message.
+/* idea   Each rank merges its own segments, and one allreduce merges the results. MPI chooses the order
+ *        of merges by the number of ranks and the size of the message.
  * gain   MPI's best algorithm: few steps for short messages; for long messages each byte is sent about twice.
  * fails  Another number of ranks, or another MPI, gives other bits. Chan's formula must not be declared
  *        commutative (ranks.c): MPICH would then merge (a, b) on one rank and (b, a) on another. The results

@@ -7,11 +7,11 @@
 #include <mpi.h>
 #include <stdlib.h>
 
-/* The split axis has at most this many segments, whatever the number of ranks. */
+/* The split axis has at most SEGMENTS segments, whatever the number of ranks. */
 enum { SEGMENTS = 16, RANKS_MAX = 64 };
 
-/* How two partial results, arrays of elements of `width` floats, are merged. `type` and `op` describe the
- * elements and the merge to MPI. Zeros are the partial result of no data. */
+/* Merges two partial results, which are arrays of elements of `width` floats. `type` and `op` describe the
+ * elements and the merge to MPI. The partial result of no data is zeros. */
 typedef struct nl_reduction {
     size_t width;
     void (*merge)(void *into, const void *from, size_t elements);
@@ -33,8 +33,8 @@ typedef struct nl_ranks {
     const struct nl_order *order;
 } nl_ranks;
 
-/* A reduction. Fill nl_part() of each own segment, call the order's start(), compute whatever does
- * not need the result, then wait. */
+/* A reduction. Fill nl_part() of each own segment, call the order's start(), compute what does not
+ * need the result, then call nl_job_wait(). */
 typedef struct nl_job {
     const nl_ranks *ranks;
     const nl_reduction *how;
@@ -45,7 +45,7 @@ typedef struct nl_job {
     MPI_Request request;
 } nl_job;
 
-/* How the order of merges of partial results is chosen. */
+/* The order in which partial results are merged. */
 typedef struct nl_order {
     const char *name;
     void (*start)(nl_job *job);
@@ -65,8 +65,8 @@ static inline float *nl_part(const nl_job *job, size_t g) {
 
 void *nl_zeros(size_t bytes); /* ends the program if there is no memory */
 
-/* A rung: `impl` is its entry as in the library; its functions get the problem and the arguments of this rank's
- * part. */
+/* A rung. `impl` describes it, as in the library's table; forward and backward get the problem and arguments of
+ * this rank's part. */
 typedef struct nl_rung {
     nl_impl impl;
     bool features; /* splits the features, not samples or rows */
@@ -85,7 +85,7 @@ typedef struct nl_rung {
                             .lanes = lanes_},              \
                            __VA_ARGS__}
 
-/* The rung of kernel(view, ranks). A second inlined copy has f32 as a constant in its loops. */
+/* Makes a rung of kernel(view, ranks). The kernel is inlined twice, once for f32 as a constant. */
 #define NL_FORWARD_RUNG(name, layers, method, splits_features)                              \
     static void forward(const nl_ranks *r, const nl_problem *p, const nl_forward_args *a) { \
         nl_view v = nl_view_of(p, a);                                                       \

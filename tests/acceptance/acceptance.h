@@ -15,8 +15,8 @@ typedef struct fill {
 
 /* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: no |got - want| > atol + rtol
  * |want| if want is finite, which a NaN passes. SQUARES: the sum of squared errors is at most rtol times the
- * sum of squares. NORM: CLOSE in forward (also if beta makes want small by cancellation); SQUARES with rtol^2
- * in backward. */
+ * sum of squares. NORM: in forward CLOSE, relative to want or want - beta, whichever is larger; in backward
+ * SQUARES with rtol^2. */
 typedef enum rule { CLOSE, FINITE, SQUARES, NORM } rule;
 
 typedef struct tolerance {
@@ -35,12 +35,12 @@ typedef struct acceptance {
     unsigned compares;                   /* NL_BIT() of each compared output */
     int more_seeds;
     bool own_options; /* adds the options of the kernel's own case */
-    bool jacobian;    /* in each call dy is 1 in one place */
+    bool jacobian;    /* a call for each element of dy, which is 1 there */
 } acceptance;
 
 extern const acceptance acceptances[ACCEPTANCES];
 
-/* Does the rule accept the numbers of one output? beta: for y, the beta that it contains; else NULL. */
+/* Does the rule accept the numbers of one output? beta: for y, the beta that was added; else NULL. */
 bool acceptance_meets(const acceptance *t, const nl_problem *p, const float *beta,
                       const double *got, const double *want, size_t count);
 

@@ -1,4 +1,4 @@
-/* normlab_other_tests OUT.csv [FILE.c CASES]...: writes every suspect with its fate in each test. FILE: a wrong
+/* normlab_other_tests OUT.csv [FILE.c CASES]...: writes which tests catch each suspect. FILE: a wrong
  * kernel of a lab; CASES: the cases of its assignment. scripts/other_tests.py sets OMP_MAX_ACTIVE_LEVELS=0, so
  * that the threads' shares run in order and a data race has one result.
  * SPDX-License-Identifier: MIT */

@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { MARGIN = 4096, THREADS = 4 }; /* bytes on either side of a buffer */
+enum { MARGIN = 4096, THREADS = 4 }; /* MARGIN: bytes on either side of a buffer */
 
 static bool make_buffers(stage *g) {
     g->in = (instance){.c = &g->c, .data = &g->data};
@@ -56,7 +56,7 @@ static bool make_formulas(stage *g) {
 }
 
 bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool formulas) {
-    static nl_impl plain; /* its bounds: one lane, two passes */
+    static nl_impl plain; /* the stage's bounds are those of two passes with one lane */
     char error[700];
     *g = (stage){0};
     plain = mutant_kernel(NL_TWO_PASS, (wrong){0});
@@ -101,7 +101,7 @@ bool stage_run(stage *g, const suspect *k) {
     free(g->in.scratch);
     g->in.scratch = scratch ? aligned_alloc(64, scratch + MARGIN) : NULL;
     if (g->in.scratch) memset(g->in.scratch, 0, scratch + MARGIN);
-    const nl_problem given = g->c.problem; /* one mutant overwrites the problem */
+    const nl_problem given = g->c.problem; /* restored below: one mutant overwrites the problem */
     g->in.impl = &k->impl, instance_refill(&g->in);
     bool ok = false;
     signal(SIGSEGV, crash);

@@ -70,7 +70,7 @@ static const nl_impl *open_kernel(const char *library) {
     const nl_impl *(*kernel)(size_t) = NULL;
     void *symbol = handle ? dlsym(handle, "normlab_kernel") : NULL;
     memcpy(&kernel, &symbol, sizeof kernel);
-    isolate_end(); /* the shared processes lack the library */
+    isolate_end(); /* child processes started earlier lack the library */
     return kernel ? kernel(0) : NULL;
 }
 
@@ -100,13 +100,13 @@ bool suspects_add_labs(suspects *all, char **pairs, int count) {
     return true;
 }
 
-/* Is the largest error NaN, or more than half of the terms? */
+/* Is the largest error NaN, or more than half of its number's scale? */
 static bool is_far(const verdict *v, const nl_case *c) {
     const double unit = (double)ref_unit(c->problem.dtype);
     return v->outcome == OUTCOME_DEMO && !(v->error_u * unit <= 0.5);
 }
 
-/* Adds rungs in plain C that repeat a bug report, each with its smallest exhibit. Leaves out data of 1e30,
+/* Adds rungs in plain C that reproduce a bug report, each with its smallest exhibit. Leaves out data of 1e30,
  * whose squares overflow float in every method but one. */
 bool suspects_add_museum(suspects *all) {
     case_list exhibits = {0};

@@ -15,7 +15,7 @@ typedef struct suspect {
     bool mutated; /* impl is made from w before each test */
     wrong w;
     char formula[32]; /* name of the mistake; impl is not called */
-    const char *when; /* NULL, or another condition of the failure */
+    const char *when; /* NULL, or what else the failure needs: many calls */
     fate fates[ACCEPTANCES];
     int examined; /* number of tests that ran it */
 } suspect;
@@ -25,21 +25,21 @@ typedef struct suspects {
     size_t count;
 } suspects;
 
-/* Each function adds one group. pairs: a kernel's file, then cases; the kernel should fail one of them. False: after a
- * message. */
+/* Each function adds one group. pairs: a kernel's file, then cases; the kernel should fail one of them. Each prints
+ * a message before it returns false. */
 bool suspects_add_mutants(suspects *all);
 bool suspects_add_labs(suspects *all, char **pairs, int count);
 bool suspects_add_museum(suspects *all);
 bool suspects_add_formulas(suspects *all);
 bool suspects_add_right(suspects *all);
 
-/* A case with its answer, in plain memory. Accesses a few bytes beside a buffer do no harm. */
+/* A case with its answer, in memory where an access a few bytes beside a buffer does no harm. */
 typedef struct stage {
     nl_case c;
     nl_data data;
     answer want;
     instance in;
-    char *memory[NL_ARGS]; /* memory of the buffers */
+    char *memory[NL_ARGS];
     expectations d;
     double *rounded[NL_ARGS], *got; /* rounded: outputs of a right kernel, in their types */
     subject s;                      /* for formulas, which w evaluates */

@@ -195,7 +195,8 @@ Test(npy_read, every_cut_and_every_changed_byte) {
                                      memcmp(a.data, bytes + size - 24, 24) == 0
                                : !a.data && strstr(error, path) == error;
                 read += ok;
-                cr_assert(good, "version %d, byte %zu made %d: read %d, type %c, %zu elements: %s",
+                cr_assert(good,
+                          "version %d, byte %zu set to %d: read %d, type %c, %zu elements: %s",
                           version, at, byte, ok, a.type, a.count, error);
                 npy_free(&a);
             }
@@ -206,7 +207,7 @@ Test(npy_read, every_cut_and_every_changed_byte) {
     }
 }
 
-/* The size of a pipe is unknown, so only malloc can fail. */
+/* The size of a pipe is unknown, so only malloc refuses a shape that is too large. */
 Test(npy_read, out_of_memory_and_pipes) {
     static const char *const dicts[] = {DICT("<f8", "False", "(576460752303423488,)"),
                                         DICT("<f4", "False", "(2, 3)"),

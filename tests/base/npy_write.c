@@ -34,7 +34,7 @@ Test(npy_write, round_trips) {
             ok = a.type == letters[t] && a.rank == rank && a.count == count &&
                  memcmp(a.shape, shape, rank * sizeof *shape) == 0 &&
                  memcmp(a.data, data, count * width) == 0;
-            cr_assert(ok, "type %c, rank %zu: other data are read back", letters[t], rank);
+            cr_assert(ok, "type %c, rank %zu: the data read back differ", letters[t], rank);
             size_t size = read_back(file, sizeof file), header = size - count * width;
             cr_assert(header % 64 == 0 && file[header - 1] == '\n' && file[6] == 1,
                       "rank %zu: the data begin at byte %zu, not at a multiple of 64", rank,
@@ -55,7 +55,7 @@ Test(npy_write, empty_arrays) {
         cr_assert(ok, "(%zu, %zu): %s", shapes[i][0], shapes[i][1], error);
         cr_assert(a.count == 0 && a.data && a.shape[0] == shapes[i][0] &&
                       a.shape[1] == shapes[i][1],
-                  "(%zu, %zu): other data are read back", shapes[i][0], shapes[i][1]);
+                  "(%zu, %zu): the data read back differ", shapes[i][0], shapes[i][1]);
         npy_free(&a);
     }
 }

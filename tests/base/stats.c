@@ -78,7 +78,7 @@ Test(stats, impossible) {
     cr_expect(!stats_impossible(faster, INFINITY, 0.02) && !stats_impossible(faster, NAN, 0));
 }
 
-/* Half-width 0.04 and band 0.02 around 0.03 must both halve, which needs four times the rounds. */
+/* The half-width 0.04 plus the band 0.02 must shrink to 0.03, by half: four times the rounds. */
 Test(stats, rounds_to_go) {
     estimate wide = {0.03, -0.01, 0.07}, clear = {0.5, 0.4, 0.6};
     cr_expect(stats_rounds_to_go(wide, 0.02, 0.001, 10) == 30);
@@ -120,7 +120,7 @@ Test(stats, coverage, .timeout = 60) {
             }
 }
 
-/* The noise of passes has a tail on one side, and sometimes a slow state. Many passes find its median. */
+/* The noise of a pass: it has a tail on one side, and sometimes a slow state. */
 static double pass_noise(uint64_t stream, uint64_t i) {
     return -0.01 * log(random_uniform(stream, 3 * i)) + 0.005 * random_normal(stream, 3 * i + 1) +
            (random_uniform(stream, 3 * i + 2) < 0.15 ? 0.05 : 0);

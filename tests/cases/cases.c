@@ -36,7 +36,7 @@ static const char *describe(const nl_case *c) {
     return text;
 }
 
-/* The case keeps its text; `options` is the place of the first part after the data. */
+/* The case must keep its text; c.options is the index of the first part after the data. */
 static void expect(const char *text, const char *meaning) {
     nl_case c;
     if (!case_parse(text, &c, error, sizeof error)) cr_assert_fail("%s", error);

@@ -1,6 +1,6 @@
-/* Tests covering arrays by brute force, for small tables in which random classes never meet. Every possible row
- * is tried. Three classes that meet in a possible row must meet in a row of the array, and every row of the
- * array must be possible. SPDX-License-Identifier: MIT */
+/* Tests covering arrays by brute force, for small tables in which some random classes must not meet. Three
+ * classes that meet in a possible row must meet in a row of the array, and every row of the array must be
+ * possible. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "base/random.h"
 
@@ -76,7 +76,7 @@ Test(covering, any_three_that_can_meet_do) {
     }
 }
 
-/* The number of cases in a list whose spelling has all three parts. */
+/* Counts the cases whose spelling has all three parts. */
 static size_t have(const case_list *list, const char *const part[3]) {
     size_t count = 0;
     for (size_t i = 0; i < list->count; i++) {

@@ -219,7 +219,7 @@ Test(data, special_kinds) {
     static const struct {
         const char *kind;
         char letter;
-        size_t count[4]; /* in groups 0 to 3, then again */
+        size_t count[4]; /* [g % 4]: in group g */
     } kinds[] = {
         {"zeros", '0', {65, 65, 65, 65}}, {"constant", 'c', {65, 65, 65, 65}},
         {"nan", 'n', {1, 0, 1, 1}},       {"nan", '+', {0, 0, 0, 0}},

@@ -31,8 +31,8 @@ static size_t size_of(const nl_problem *p, nl_axis axis) {
     }
 }
 
-/* Are there cases of this layer, pass and type just below the size, at the size and just above it? Groups and
- * pieces grow in steps of a run or a row. */
+/* Are there cases of this layer, pass and type just below the size, at the size and just above it? Groups
+ * and pieces grow by whole runs or rows, so for these "just" means a larger step. */
 static bool around(const nl_problem *like, nl_threshold t, int threads) {
     const size_t step = t.axis >= NL_OF_GROUP ? 64 + t.size / 128 : 1;
     bool below = t.size == 1, at = false, above = false;
@@ -231,7 +231,7 @@ Test(suite, every_input_has_every_kind_of_value) {
     for (int k = 0; k < NL_OPS * NL_DTYPES * NL_PASSES; k++) {
         const nl_problem p = problem_of(k);
         if (missing(&p, &a, &v))
-            cr_assert_fail("%s, its layer or type: %s is never %s", spelled(&p),
+            cr_assert_fail("%s: in its layer or type %s is never %s", spelled(&p),
                            nl_arg_name(a, p.pass), values[v]);
     }
     cr_assert(may_have(NL_LAYERNORM, NL_FORWARD, NL_X, IS_NAN) && by_layer[NL_LAYERNORM][0][NL_X]);

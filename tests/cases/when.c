@@ -1,4 +1,4 @@
-/* Tests what failing cases have in common: planted conditions are found, chance is not.
+/* Tests the search for what failing cases share: it finds planted conditions, and none by chance.
  * SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "support.h"

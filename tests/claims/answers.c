@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* A claim about a quantity; its settings get these intervals. A NaN means that a setting was not measured. */
+/* A claim about a quantity, with these intervals for its settings. NaN: the setting was not measured. */
 static claim *claim_with(const char *quantity, predicate expected, double margin, size_t count,
                          const estimate *found) {
     static const char *const hows[] = {"simd", "unfused", "unfused_rms", "pytorch"};
@@ -211,7 +211,7 @@ Test(answers, sentences) {
     }
 }
 
-/* The noise of the machine does not shrink with time. */
+/* More time does not reduce the noise of the machine. */
 Test(answers, what_noise_takes) {
     claim *c = claim_with("saving", to_fifteen, 2, 1, &(estimate){14, 11, 17});
     c->at[0].f.value = (estimate){14, 13, 15}, c->at[0].f.band = 2;

@@ -202,9 +202,9 @@ Test(claims, sittings_are_a_level) {
             for (uint64_t t = 0; t < TRIES; t++)
                 for (int known = 0; known < 2; known++)
                     held[known] += holds_zero(7000 + t, sittings, passes, known);
-            cr_expect(held[1] >= 0.93 * TRIES, "%zu sittings of %zu: %zu of %d", sittings, passes,
-                      held[1], TRIES);
+            cr_expect(held[1] >= 0.93 * TRIES, "%zu sittings of %zu passes: %zu of %d", sittings,
+                      passes, held[1], TRIES);
             if (passes > 1)
-                cr_expect(held[0] < 0.8 * TRIES, "as one sitting: %zu of %d", held[0], TRIES);
+                cr_expect(held[0] < 0.8 * TRIES, "as a single sitting: %zu of %d", held[0], TRIES);
         }
 }

@@ -105,7 +105,7 @@ Test(claim_files, those_there_are) {
     static claim c;
     char error[700];
     glob_t files;
-    cr_assert(chdir(NL_SOURCE_DIR) == 0, "the paths in cases begin there");
+    cr_assert(chdir(NL_SOURCE_DIR) == 0, "paths in cases are relative to it");
     cr_assert(!glob("experiments/claims/*.txt", 0, NULL, &files), "no files");
     cr_expect(files.gl_pathc > 20);
     for (size_t i = 0; i < files.gl_pathc; i++) {
@@ -161,7 +161,7 @@ Test(claim_files, passes_that_are_damaged) {
               "%s", error);
     evidence_free(&e);
     cr_assert(read_pass("simd,x,ok,-0.1,-0.2,0,0.1,12,,\n", &e, error), "%s", error);
-    cr_expect(e.rows->ok && isnan(e.rows->aa), "the band takes its place");
+    cr_expect(e.rows->ok && isnan(e.rows->aa), "no log_aa: the A/A band replaces it");
     evidence_free(&e);
     cr_expect(!read_pass("simd,x,ok,0,0,0,0,9,,0\nsimd,y,ok,0,0,0,0,9,,0\nsimd,x,ok,0,0,0,0,9,,0\n",
                          &e, error) &&

@@ -133,7 +133,7 @@ check "  the machine's facts beside it" "$(for key in cpu compiler flags commit 
     grep -q "^$key: " new.machine.txt || echo "no $key"; done; grep -v '^[a-z0-9 _-]*: ' new.machine.txt)"
 refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.csv $good
 
-# Ctrl-C as soon as rows exist; the handler is set before the file is written.
+# Sends Ctrl-C as soon as the file has rows. The program sets its handler before it writes the file.
 interrupts "check, interrupted" cut.csv check --out cut.csv 'rmsnorm/{forward,backward}/f32/{1..100}x{1..300}/normal'
 says "of 60000 cases; cut.csv has only what was done"
 check "  has whole rows" "$([ "$(wc -l < cut.csv)" -gt 1 ] || shows cat cut.csv; awk -F, 'NR == 1 { n = NF } NF != n' cut.csv)"

@@ -20,7 +20,7 @@ static const command commands[] = {
      {"bench", "--seconds", "0.0001", "--impl", "rmsnorm/naive", "rmsnorm/forward/f32/3x5/normal"}},
     {cmd_run, {"run", "layernorm", "--x", "x.npy", "--out", "y.npy", "--mean-out", "mean.npy"}},
     {cmd_run, {"run", "layernorm", "--x", "x.npy", "--out", "y.npy", "--impl", "reference"}},
-    {cmd_judge, {"judge", "layernorm", "--x", "x.npy", "--y", "y.npy"}}, /* which run has written */
+    {cmd_judge, {"judge", "layernorm", "--x", "x.npy", "--y", "y.npy"}}, /* y.npy is from `run` */
     {cmd_compare, {"compare", "a.csv", "b.csv"}},
     {cmd_claims, {"claims", "counted.txt", "raced.txt", "--seconds", "0.0001"}},
     {cmd_study, {"study", "--quick", "eps"}},

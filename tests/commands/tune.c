@@ -1,4 +1,4 @@
-/* Tests the smallest size that pays, found from verdicts at rising sizes, and the tuning file.
+/* Tests the search for the smallest size that pays, by verdicts at rising sizes; the tuning file.
  * SPDX-License-Identifier: MIT */
 #include "commands/tune.h"
 #include "best.h"
@@ -47,11 +47,11 @@ Test(tune, what_is_not_resolved_decides_nothing) {
 /* A verdict compares the way above a threshold with the way below it. */
 Test(tune, writes_no_value_that_loses) {
     const comparison again[] = {SLOWER, FASTER, NOT_RESOLVED, SAME, SLOWER, FASTER};
-    cr_expect(tune_holds(again, 4, 1), "lower: faster, not resolved or the same in between");
+    cr_expect(tune_holds(again, 4, 1), "lower: FASTER, NOT_RESOLVED or SAME at 1 to 3");
     cr_expect_not(tune_holds(again, 4, 0), "slower at 0");
     cr_expect_not(tune_holds(again, 6, 1), "slower at 4");
-    cr_expect(tune_holds(again, 2, 5), "higher: the other way is not slower");
-    cr_expect_not(tune_holds(again, 2, 6), "but is at 5");
+    cr_expect(tune_holds(again, 2, 5), "higher: not FASTER at 2 to 4");
+    cr_expect_not(tune_holds(again, 2, 6), "FASTER at 5");
     cr_expect(tune_holds(again, 0, 1));
     cr_expect(tune_holds(again, 3, 3), "nothing changes");
 }
@@ -147,7 +147,7 @@ Test(tune, values_are_taken_whole_or_refused) {
     leave_folder();
 }
 
-/* The library keeps its defaults, and reports this once, after the call that read the file. */
+/* The library keeps its defaults, and reports the bad file once, after the call that read it. */
 Test(tune, a_bad_file_is_reported_once) {
     const float x[4] = {1, 2, 3, 4};
     float y[4];

@@ -35,7 +35,7 @@ picks "never is never" rows_pipelined 2 64x1024
 printf '# a comment\n\n  # another\r\n\r\n fork_forward\t1 \r\n' >tuning.txt
 picks "comments and blanks" rows_threaded 2 2x1024
 
-# A bad file is rejected, and the message has its line; tests/commands/tune.c has more bad files.
+# A bad file is rejected, and the message names the line; tests/commands/tune.c has more bad files.
 printf 'fork_forward 1\n# fine\nnonsense\n' >tuning.txt
 refuses "a bad line" "tuning.txt:3:" check --impl best layernorm/forward/f32/2x4/normal
 NL_TUNING=$work/none.txt refuses "a file that is not there" "none.txt': No such file" list
@@ -44,7 +44,7 @@ holds "  as bad" grep -q '^tuning,bad,.*none.txt' stdout
 NL_TUNING=$work exits "a folder is refused" 2 list
 NL_TUNING='' exits "empty is unset" 0 list
 
-# Tests measuring. tuning.txt is bad, and tune ignores it.
+# Tests measuring. tune ignores tuning.txt, which is bad.
 exits "tune" 0 tune --quick --seconds 0.001 --out new.txt
 cp stdout measured
 holds "says how to use it" grep -qF "export NL_TUNING='$work/new.txt'" stderr

@@ -1,10 +1,10 @@
 #!/usr/bin/env python3
 """Draws every slide and the examples of charts from results.tar.xz, the results of a quick run (other libraries'
-results are invented). Fails if plots/layout.py finds a fault, if colours merge without red or green cones or in grey,
-or if a series has neither a unique marker nor a unique dash. Each fault is first planted in a figure, and must be
-found.
+results are invented). Fails if plots/layout.py finds a fault, if colours look alike in grey or without red or green
+cones, or if a series has neither a unique marker nor a unique dash. Each fault is first planted in a figure, and must
+be found.
 
-    tests/figures/check.py [--results FOLDER]   other results instead
+    tests/figures/check.py [--results FOLDER]   draws the results in FOLDER
 SPDX-License-Identifier: MIT"""
 import contextlib
 import io
@@ -209,7 +209,7 @@ def main():
                 facts.write("quick: yes\n")
         for words, found in planted(results):
             if not any(words in fault for fault in found):
-                wrong.append(f"does not see what is planted: {words}; {found}")
+                wrong.append(f"a planted fault was not found: {words}; {found}")
         wrong += of_deck(results)
         wrong += of_cliffs(out / "cliffs")
         wrong += of_ports(results)

@@ -1,6 +1,6 @@
 /* libFuzzer targets for the readers of files. The name of the first folder selects the target:
  *     normlab_fuzz build/asan/corpus/npy tests/fuzz/npy -max_total_time=10
- * The targets also use what they read, and data that can be written must be the same when read back.
+ * Each target also uses the data that it read. Data that can be written must be the same when read back.
  * SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "base/npy.h"
@@ -94,7 +94,7 @@ static void ignore(void *context, const error_finding *f) {
     REQUIRE(*f->text);
 }
 
-/* Nothing ran, so an update keeps every line whose implementation can exist. */
+/* No case ran, so an update keeps every line whose implementation can exist. */
 static void errors_target(void) {
     error_record e;
     size_t lines, again;

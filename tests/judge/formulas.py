@@ -77,7 +77,7 @@ def inputs(k, m):
 
 
 def statistics(k, m, x):
-    """The mean and rstd of each element's group; m.group says what a group is."""
+    """The mean and rstd of each element's group; m["group"] replaces the right groups."""
     group = m.get("group", k.group)
     members, step = {}, m.get("step", same)
     for i in range(k.size):
@@ -139,7 +139,7 @@ def gain_at(k, m, j):
 
 
 def moved(k, m, what, i):
-    """The index of the element whose `what` element i uses."""
+    """Element i uses `what`, such as x or gamma, of the element with this index."""
     if m.get("order") and what in m["order"][0]:
         return m["order"][1](i)
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0

@@ -1,4 +1,4 @@
-/* Tests the hints below a failure. Each kernel has one planted mistake, and the hint must name its cause. For
+/* Tests the hints printed below a failure. Each kernel has one planted mistake, and the hint must name its cause. For
  * an unknown mistake the hint must name no cause. SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "mutants.h"
@@ -167,7 +167,7 @@ Test(hints, name_the_cause) {
     fprintf(stderr, "%zu named, %zu unknown\n", named, unknown);
 }
 
-/* A rung whose method does not keep its promise: two passes with a rounded mean are not "refined". */
+/* A rung that promises a better method than it has: two passes with a rounded mean are not "refined". */
 Test(hints, name_the_method) {
     trial t;
     hint h;

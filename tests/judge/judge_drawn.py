@@ -1,4 +1,4 @@
-"""Computes every mistake that `normlab judge` tries, independently, on random shapes and data. judge must name the
+"""Computes the outputs of every mistake that `normlab judge` tries, on random shapes and data. judge must name the
 mistake, alone or with others that give the same numbers. Usage: tests/judge/judge_drawn.py path/to/normlab [--seed N]
 [--draws N]; without --draws each mistake is computed in one type. SPDX-License-Identifier: MIT"""
 import csv
@@ -14,7 +14,7 @@ from plants import plant
 
 # Mistakes that stay within the bound on any data.
 INVISIBLE = {"dresidual-late"}
-# A fitted number may have another value, and so may a sum of rounded steps.
+# judge may explain these mistakes only partly, because it fits their number.
 FITTED = {"eps-fitted", "factor", "offset"}
 # By pass, the mistakes that judge tries only if the number in the mistake shows in the outputs.
 OBSERVED = {"forward": "clip-xhat clip-output dropout x-int8 gamma-int8 stored-int8 order-y order-gamma order-affine "

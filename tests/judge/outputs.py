@@ -94,7 +94,7 @@ out('offset', lambda v: [a + 0.01 for a in affine(norm(v))])
 out('factor', lambda v: [a * 1.001 for a in affine(norm(v))])
 out('to-f16', lambda v: [to('e', a) for a in affine(norm(v))])
 out('to-bf16', lambda v: [to('b', a) for a in affine(norm(v))])
-# y of a float kernel, stored in bf16. Its last digits differ from ours, so near ties it rounds the other way.
+# y of a float kernel, stored in bf16. Its last digits differ from the judge's, which changes the rounding near ties.
 wide = save('wide', 'f', [99, 512], [random.gauss(0, 1) for _ in range(99 * 512)])
 wide = [a for v in split(wide, 512) for a in norm(v)]
 save('wide-bf16', 'f', [99, 512], [to('b', a * (1 + random.gauss(0, 2e-7))) for a in wide])
@@ -104,7 +104,7 @@ save('rows', 'f', [n, c], [math.nan if i in (3, 7) else a for i, v in enumerate(
                           for a in affine(norm(v))])
 
 out('old-rows', lambda v: affine(norm(v)) if v is not x[20] else affine(norm(x[3])))
-rough = Random(8)  # an rsqrt of 12 bits gives each row a factor
+rough = Random(8)  # an rsqrt of 12 bits: each row has its own factor
 def coarse(v, by): return affine([a * by for a in norm(v)])
 out('rsqrt12', lambda v: coarse(v, 1 + rough.uniform(-1, 1) * 2**-12))
 out('all-nan', lambda v: [math.nan] * c)

@@ -269,7 +269,7 @@ Test(arguments, in_place) {
         for (int a = 0; a < k.count; a++)
             for (int b = 0; b < k.count; b++)
                 if (may_replace(&k, a, b) && k.at[b] && (i % 2 || k.at[a] == region(a)))
-                    k.at[a] = k.at[b]; /* first the first possible input, then the last */
+                    k.at[a] = k.at[b]; /* even i: the first possible input; odd i: the last */
         expect(&k, NL_OK, "in place", NULL);
         for (int a = 0; a < k.count; a++) {
             if (!writes(k.job, k.names[a]) || !k.at[a] || a == k.count - 1) continue;

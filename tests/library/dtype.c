@@ -35,7 +35,7 @@ static bool same(long double a, long double b) {
 }
 
 static unsigned stored(nl_dtype t, float v) {
-    uint32_t room = 0; /* float's size, because the compiler cannot exclude NL_F32 */
+    uint32_t room = 0; /* holds a float, because the compiler cannot exclude NL_F32 */
     nl_store(t, &room, 0, v);
     return room;
 }

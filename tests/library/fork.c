@@ -22,7 +22,7 @@ static int call(int calls, double one_ns, double both_ns) {
     return forked;
 }
 
-/* Trials of the slower way cost a hundredth of the time. */
+/* Trials of the slower way take about one per cent of the time. */
 Test(fork, takes_the_faster_way) {
     cr_expect_eq(call(8, 20, 100), 4, "both are tried");
     cr_expect_lt(call(10000, 20, 100), 25);
@@ -67,7 +67,7 @@ Test(fork, a_single_slow_call_decides_nothing) {
     cr_expect_eq(call(50, 100, 20), 0, "two do");
 }
 
-/* Reading the clock costs as much as a few rows. */
+/* Reading the clock costs as much as a few rows, so most calls on one thread are not timed. */
 Test(fork, times_few_calls_on_one_thread) {
     call(100, 20, 100);
     call(800, 20, 100);
@@ -75,7 +75,7 @@ Test(fork, times_few_calls_on_one_thread) {
     p.n = 128;
     call(100, 100, 20);
     call(800, 100, 20);
-    cr_expect_eq(timed, 800, "two threads may have to wait");
+    cr_expect_eq(timed, 800, "on two threads every call is timed");
 }
 
 Test(fork, large_problems_always_fork) {

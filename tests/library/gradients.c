@@ -26,7 +26,7 @@ static void judge_slope(const char *what, size_t i, long double slope, long doub
                        nl_op_name(r.p.op), r.p.n, r.p.c, r.p.s, what, i, got, slope);
 }
 
-/* Compares the slope of the loss along each element of v with the gradient got. */
+/* Compares the slope of the loss along each element of v with the gradient `got`. */
 static void judge_slopes(const char *what, double *v, const double *got, const double *scale,
                          size_t count) {
     const double h = 0x1p-13;

@@ -142,7 +142,7 @@ reproduce "the machine's folder cannot be written" 1
 prints 'could not keep this run in results/runs/Some-R-CPU/'
 for bad in 2 0h 2d '' '1 h'; do
     reproduce "--until '$bad'" 2 --until "$bad"
-    check "  says what it should be" "$(grep -q "^--until '$bad' should be such as 90m" stderr || shows cat stderr)"
+    check "  says what it should be" "$(grep -q "^--until '$bad' should be a time such as 90m" stderr || shows cat stderr)"
 done
 # A fake pause: the first pause returns at once, the second is interrupted.
 cat >bin/sleep <<'SH'
