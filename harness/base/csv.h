@@ -14,7 +14,7 @@ typedef struct scan {
     char *error;
     size_t error_size;
     char *at, *end;
-    size_t line, first_line; /* lines of the position and of the record's start */
+    size_t line, first_line; /* line numbers of `at` and of the record's start */
     char **fields;
     size_t count, room;
     bool cut; /* the text ended before the record did */
@@ -23,9 +23,8 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Is it a control character? Files may contain only two kinds of control characters, tabs and line
- * ends. Any other control character is damage; printing it could send an escape sequence to a
- * terminal. */
+/* Tabs and line ends are the only control characters that a file may contain. Printing another one
+ * could send an escape sequence to a terminal. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
@@ -41,12 +40,11 @@ bool scan_record(scan *s);
 
 bool ends_with(const char *text, const char *end);
 
-/* Makes the path of a file beside results: FOO.csv without .csv, plus the ending. False: the path
- * is too long. */
+/* Makes the path of a file beside FOO.csv: FOO and the ending. False: the path is too long. */
 enum { CSV_PATH = 4096 };
 bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
 
-/* Removes a UTF-8 character that a full buffer has cut at the end of the text. */
+/* Removes an incomplete UTF-8 character at the end of a text that was cut. */
 void text_end_whole(char *text);
 
 /* Reads a number. False: the text is no number, or not a finite one. */

@@ -36,7 +36,7 @@ double npy_value(const npy *a, size_t i) {
     return nl_load(npy_type_of(a->type)->dtype, a->data, i);
 }
 
-/* The check counts axes of length 0 as 1, as NumPy does, so that the product of any axes fits. */
+/* As in NumPy, an axis of length 0 counts as 1 here: the product of the others must fit. */
 bool npy_count(npy *a, size_t bytes_each) {
     size_t product = 1, most = PTRDIFF_MAX / bytes_each;
     bool empty = false;

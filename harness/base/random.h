@@ -8,7 +8,7 @@
 /* Seeds the generator; the default is 0. */
 void random_seed(uint64_t number);
 
-/* Four words for the counter. */
+/* Four random words for the counter (stream, index). */
 void random_words(uint64_t stream, uint64_t index, uint32_t out[4]);
 
 /* Random numbers: uniform in (0, 1), with 32 random bits; or standard normal, by the inverse of the

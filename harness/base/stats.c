@@ -89,8 +89,8 @@ bool stats_impossible(estimate log_ratio, double band, double margin) {
     return -log_ratio.high > margin + band;
 }
 
-/* Interval and band shrink as 1 / sqrt(rounds). The verdict is resolved once interval and band are
- * apart (a difference) or both fit inside the margin (SAME). The smaller shrinking factor counts. */
+/* Interval and band shrink as 1 / sqrt(rounds). Counts the rounds until they are apart (a
+ * difference) or both fit inside the margin (SAME), whichever comes first. */
 size_t stats_rounds_to_go(estimate r, double band, double margin, size_t n) {
     if (stats_verdict(r, band, margin) != NOT_RESOLVED) return 0;
     double half = (r.high - r.low) / 2, distance = fabs(r.median);

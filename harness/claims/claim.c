@@ -29,8 +29,8 @@ static bool read_number(const char *text, double *out) {
     return end != text && !*end && *out >= 0 && isfinite(*out);
 }
 
-/* "HOW[,HOW]... [CASE]...": combines every HOW with every CASE, or takes every HOW alone. Returns
- * NULL, or a description of valid values. */
+/* "HOW[,HOW]... [CASE]...": combines every HOW with every CASE. Without a CASE, every HOW is a
+ * setting. Returns NULL, or a description of valid values. */
 static const char *read_settings(const char *text, claim *c) {
     const size_t end = strcspn(text, " ");
     for (size_t at = 0, n; at <= end; at += n + 1) {
@@ -38,7 +38,7 @@ static const char *read_settings(const char *text, claim *c) {
         n = strcspn(text + at, ", ");
         do {
             const size_t length = strcspn(tail, " ");
-            if (c->settings == SETTINGS_MAX) return "24 settings at most, with those before";
+            if (c->settings == SETTINGS_MAX) return "at most 24 settings in all lines together";
             setting *s = &c->at[c->settings++];
             if (!n || n >= sizeof s->how || length >= sizeof s->tail)
                 return "'HOW' or 'HOW pass/dtype/NxC/data'";
@@ -222,7 +222,6 @@ claim_outcome claim_outcome_of(const claim *c, const setting *s) {
     return (above ? s->f.wide.high <= same : s->f.wide.low >= same) ? OTHER_WAY : LESS;
 }
 
-/* Was the setting timed in too few passes for an answer? */
 static bool first_look(const setting *s) {
     return s->measured && s->passes && s->passes < PASSES_ENOUGH;
 }

@@ -14,13 +14,13 @@ typedef enum claim_verdict { SUPPORTED, REFUTED, EQUAL, UNRESOLVED, CLAIM_VERDIC
 /* "SUPPORTED", "REFUTED", "SAME", "NOT RESOLVED" */
 const char *claim_verdict_name(claim_verdict v);
 
-/* The claim holds if the figure lies between low and high or, if low equals high, within the margin
- * around them. */
+/* The claim holds if the figure lies between low and high. If these are equal, the figure must lie
+ * within the margin around them. */
 typedef struct predicate {
     double low, high;
 } predicate;
 
-/* A mode and a case in which a claim is measured. The claim means the first setting. */
+/* A mode and a case in which a claim is measured. The answer is about the claim's first setting. */
 typedef struct setting {
     char how[32], tail[200]; /* "simd", "forward/f32/64x1024/normal"; tail may be empty */
     figure f;
@@ -46,16 +46,15 @@ bool claim_read(const char *path, claim *out, char *error, size_t error_size);
 /* A NaN is never SUPPORTED, REFUTED or EQUAL. same: the figure that means no difference. */
 claim_verdict claim_decide(estimate wide, predicate expected, double same, double margin);
 
-/* Do two settings need the same race? */
 bool setting_same_race(const setting *a, const setting *b);
 
 /* The reason why a setting has no figure; "": it has a figure. */
 const char *setting_why(const setting *s);
 
-/* Does the machine lack something that the race needs? Such a race has not failed. */
+/* Does the reason say that the race could not run here? Such a race has not failed. */
 bool claim_lacks(const char *why);
 
-/* Is the setting measured by another program, in a framework (evidence.h), instead of in a mode? */
+/* Is HOW a framework, which another program measures (evidence.h)? */
 bool claim_is_elsewhere(const setting *s);
 
 /* The outcome of a setting. docs/claims.md explains outcomes and answers. */
@@ -77,7 +76,7 @@ typedef enum claim_answer {
     DEPENDS, /* settings lie on different sides of the claimed range */
     UNDECIDED,
     UNTRIED,
-    FIRST_LOOK, /* the setting that the claim means was timed in fewer than PASSES_ENOUGH passes */
+    FIRST_LOOK, /* the first setting was timed in fewer than PASSES_ENOUGH passes */
     CLAIM_ANSWERS
 } claim_answer;
 
@@ -93,14 +92,14 @@ const char *claim_answer_name(claim_answer a);
 void claims_write_text(FILE *out, const claim *claims, size_t count);
 void claims_write_csv(FILE *out, const claim *claims, size_t count);
 
-/* The sizes of buffers for the longest sentence with its settings, and for the longest place. */
+/* Buffer sizes for claim_sentence() and claim_where(). */
 enum { CLAIM_WORDS = 6500, CLAIM_WHERE = 320 };
 
-/* The answer to a claim in one sentence, so that nobody has to derive it from the verdicts. */
+/* Writes the answer to a claim as one sentence. */
 void claim_sentence(const claim *c, char *text, size_t size);
 
-/* The caches of the machine that was measured, as in machine.txt: "L1 48K (cpus 0), L2 ...".
- * Without this text, the caches of this machine count. */
+/* Sets the caches of the machine that was measured, as in machine.txt: "L1 48K (cpus 0), L2 ...".
+ * Default: the caches of this machine. */
 void claim_caches(const char *caches);
 
 /* "SIMD, 64 x 1024 in L2" */

@@ -20,7 +20,7 @@ static bool is_large(const setting *s) {
 typedef struct entry {
     const claim *c;
     const setting *s;
-    uint32_t lot; /* the race's case; the data of a case are generated once */
+    uint32_t lot; /* random, but equal for races of one case, so that its data are generated once */
 } entry;
 
 static int by_lot(const void *a, const void *b) {
@@ -30,7 +30,7 @@ static int by_lot(const void *a, const void *b) {
     return order ? order : x->s < y->s ? -1 : x->s > y->s;
 }
 
-/* A number that depends only on the seed and the text, on every machine. */
+/* A random number from seed and text, equal on every machine. */
 static uint32_t lot_of(uint64_t seed, const char *text) {
     uint32_t words[4];
     uint64_t hash = 1469598103934665603u; /* FNV-1a */
@@ -63,7 +63,7 @@ static bool race_one(claims_job *j, race *by, const entry *e) {
     snprintf(row.how, sizeof row.how, "%s", e->s->how);
     snprintf(row.tail, sizeof row.tail, "%s", e->s->tail);
     by->seconds =
-        j->seconds * (is_large(e->s) ? 4 : 1); /* these calls are longer, and memory is noisier */
+        j->seconds * (is_large(e->s) ? 4 : 1); /* large cases: longer calls, noisier memory */
     row.ok = e->c->q->race(&q, &r);
     if (!row.ok) snprintf(row.why, sizeof row.why, "%.299s", by->why);
     row.ratio = r.ratio.median, row.low = r.ratio.low, row.high = r.ratio.high;
@@ -89,7 +89,6 @@ bool claims_race(claims_job *j) {
     return ok;
 }
 
-/* Computes the quantities that are not timed. */
 static void compute(race *by, const claim *c, setting *s) {
     question q = {by, s->how, s->tail, {NULL}};
     s->measured = quantity_compute(c->q, &q, &s->f);
@@ -113,8 +112,9 @@ void claims_decide(claims_job *j) {
                 compute(&by, c, s);
             else if (!s->measured && !*s->why)
                 snprintf(s->why, sizeof s->why, "not measured: %s",
-                         claim_is_elsewhere(s) ? "python -m normlab.frameworks, then --measured"
-                                               : "no pass of this evidence has the race");
+                         claim_is_elsewhere(s)
+                             ? "run python -m normlab.frameworks, then use --measured"
+                             : "no pass of this evidence has the race");
             const bool missing = left_out || (c->q->of && claim_lacks(s->why));
             j->settings_measured += s->measured;
             if (s->measured || missing) continue;

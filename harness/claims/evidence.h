@@ -15,7 +15,7 @@ enum { SITTING_S = 900 };
 typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
-    double ratio, low, high, aa, band; /* logarithms; aa: NaN if only its band is known */
+    double ratio, low, high, aa, band; /* logarithms; aa: a against itself */
     size_t rounds;
     size_t pass; /* number of the pass; its rows share it */
     double when; /* start of the pass, in seconds; 0: not known */
@@ -48,17 +48,17 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
  * pass that differs from its checksum is damaged. */
 bool evidence_seal(const char *folder);
 
-/* Adds the passes of a folder (FOLDER/PASS/races.csv with machine.txt beside it), with or without
- * --quick: those on these kernels and on the latest pass's machine. kernels NULL: the latest pass's
- * kernels. Leaves out copies, and passes that are damaged. */
+/* Adds the passes of a folder (FOLDER/PASS/races.csv with machine.txt beside it) that ran with or
+ * without --quick, on these kernels (NULL: the latest pass's) and on the latest pass's machine.
+ * Leaves out copies and damaged passes. */
 void evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels);
 
-/* The rows of a race, in order of time, of the passes selected by `uses` (NULL: all). Returns how
- * many. */
+/* The rows of a race in the passes that `uses` selects (NULL: all), in order of time. Returns their
+ * number. */
 size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const char *tail,
                      const race_row *rows[PASSES_MAX]);
 
-/* Is there a pause between two rows that are in order of time? */
+/* Do two rows, in order of time, belong to different sittings? */
 bool evidence_apart(const race_row *earlier, const race_row *later);
 
 /* Sets the figures and verdicts of a claim's timed settings, from the passes selected by `uses`
@@ -83,7 +83,7 @@ typedef struct noise {
     double rounds, passes, sittings, all;
 } noise;
 
-/* The medians of the noise over the races; does not set `all`. */
+/* The median noise over the races, except `all`. */
 noise noise_of(const evidence *e);
 
 typedef struct claims_job {
@@ -102,6 +102,6 @@ typedef struct claims_job {
 /* Runs each race that the claims need once. False: out of memory. */
 bool claims_race(claims_job *j);
 
-/* Computes the quantities that are not timed, and decides all settings; timed settings by the
+/* Computes the quantities that are not timed, then decides all settings. Timed settings use the
  * evidence. */
 void claims_decide(claims_job *j);

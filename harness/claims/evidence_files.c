@@ -56,7 +56,7 @@ static bool read_race(const scan *s, char *const field[COLUMNS], race_row *r) {
     const bool known =
         r->ok || strcmp(field[VERDICT], "fail") == 0 || strcmp(field[VERDICT], "skip") == 0;
     if (!known || (r->ok && !read_numbers(field, r)))
-        return scan_error(s, s->first_line, "no race has such numbers, or such a verdict");
+        return scan_error(s, s->first_line, "no race writes such numbers or verdicts");
     if (!r->ok && snprintf(r->why, sizeof r->why, "%s%s%s", lacks ? "" : field[VERDICT],
                            lacks ? "" : ": ", field[WHY]) >= (int)sizeof r->why)
         text_end_whole(r->why);
@@ -171,7 +171,7 @@ static bool read_pass(evidence *e, const char *folder, const origin *home, origi
     return true;
 }
 
-/* Facts that either machine lacks do not count. */
+/* Compares the facts that both machines have. */
 static bool same_machine(const origin *a, const origin *b) {
     bool same = true;
     for (int k = 0; k < OF_MACHINE; k++)

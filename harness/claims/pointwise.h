@@ -6,7 +6,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* alpha is 1/2, its first value in training. The largest errors of f, in units of 2^-24. */
+/* alpha is 1/2, its first value in training. POINTWISE_UNITS: the largest error of f, in units of
+ * 2^-24. */
 #define POINTWISE_ALPHA 0.5f
 #define POINTWISE_UNITS 8
 

@@ -1,5 +1,6 @@
-/* Both functions, compiled once for each ISA in loops that compilers vectorize; the build defines
- * POINTWISE_LAYER (layer_avx2) and POINTWISE_SQUARES. SPDX-License-Identifier: MIT */
+/* The functions of one ISA, in loops that compilers vectorize. The build compiles this file once
+ * for each ISA, and defines POINTWISE_LAYER (layer_avx2) and POINTWISE_SQUARES.
+ * SPDX-License-Identifier: MIT */
 #include "claims/pointwise.h"
 #include "kernel.h"
 
@@ -13,8 +14,8 @@ float POINTWISE_SQUARES(const float *x, size_t c);
 #define FMA(a, b, c) ((a) * (b) + (c))
 #endif
 
-/* x p(x^2) / q(x^2); beyond the range of this fit, 1 or -1. The coefficients minimize the largest
- * relative error on [0, end], which is a third of a unit. */
+/* x p(x^2) / q(x^2); beyond `end`, 1 or -1. The coefficients minimize the largest relative error on
+ * [0, end], which is a third of a unit. */
 typedef struct quotient {
     float end, p[6], q[6];
 } quotient;

@@ -8,7 +8,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* A figure without an interval. */
 static bool exactly(double v, figure *out) {
     *out = (figure){{v, v, v}, {v, v, v}, 0, 0};
     return true;
@@ -32,13 +31,13 @@ static bool state_bytes(const question *q, figure *out) {
     return exactly((double)saved / (double)q->two[0]->c.problem.n, out);
 }
 
-/* The saved state as a share of all that forward keeps for backward: x and the statistics. */
+/* The state that RMSNorm saves, as a share of all that LayerNorm's forward keeps for backward: x
+ * and the statistics. */
 static bool state_share(const question *q, figure *out) {
     double x = (double)q->two[0]->data.bytes[NL_X], layer = (double)case_state_bytes(&q->two[0]->c);
     return exactly(100 * (layer - (double)case_state_bytes(&q->two[1]->c)) / (x + layer), out);
 }
 
-/* Counts the learned vectors, of c numbers each. */
 static bool parameters(const question *q, figure *out) {
     double vectors[2] = {0, 0};
     for (int i = 0; i < 2; i++)
@@ -207,7 +206,7 @@ const quantity quantities[] = {
     {"traffic", "%", "bytes, or transfers of whole tensors, that RMSNorm saves", 0,
      "RMSNorm saves ", " % of the bytes", "RMSNorm moves ", " % more bytes", " times the bytes",
      .get = traffic},
-    {"scans", "x", "readings of x for right statistics, LayerNorm over RMSNorm", NAN,
+    {"scans", "x", "readings of x that right statistics need, LayerNorm's over RMSNorm's", NAN,
      "scans of x, LayerNorm's over RMSNorm's: ", "", .get = scans, .pass = "forward"},
     {"error_ratio", "x", "LayerNorm's largest error over RMSNorm's", 1,
      "LayerNorm's largest error is ", " times RMSNorm's", .get = error_ratio},
@@ -236,8 +235,8 @@ const quantity quantities[] = {
      "rms error of RMSNorm of rows that are centred before they are stored, "
      "over LayerNorm's",
      1, "the error is ", " times as large", .get = centring_folded, .pass = "forward"},
-    {"ones", "%", "a row's mean over its rms; HOW: average (of rows, with the sign) or size", 0,
-     "the mean is ", " % of the rms", .get = ones, .pass = "forward"},
+    {"ones", "%", "a row's mean over its rms; HOW: average (over rows, signed) or size (unsigned)",
+     0, "the mean is ", " % of the rms", .get = ones, .pass = "forward"},
     {"from_y", "x", "rms error of dx, by backward from y over backward from x", 1, "the error is ",
      " times as large", .get = from_y, .pass = "backward"},
     {"norm_inputs", "%",

@@ -11,13 +11,13 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The product with the weights of the next layer, [c][c]. */
+/* Where a rival multiplies by the next layer's weights, [c][c]. */
 enum { NO_PRODUCT, AFTER_NORM, BEFORE_NORM };
 
 typedef struct rival {
     const char *name, *words;
     const char *layer, *impl, *isa; /* impl: a rung, or "best"; isa NULL: plain C */
-    bool one_row;                   /* chosen by nl_best() for one row */
+    bool one_row;                   /* the choice of nl_best() for a single row */
     bool plain; /* no gain: if there is a product, its weights contain the gain */
     bool pointwise, scalar;
     pointwise_kind f;
@@ -126,7 +126,7 @@ static void normalize(const contender *k) {
                1);
 }
 
-/* A norm's inputs are no longer in the caches when it runs, as in a model of many layers. */
+/* The model's step evicts the norm's inputs from the caches, as in a model of many layers. */
 static void train(const contender *k) {
     normalize(k);
     step_forward(k->model);
@@ -183,7 +183,7 @@ static bool make_step(race *r, contender *a, contender *b, step *s) {
     const char *why;
     if (!k->of->norms) return true;
     if (!heads || problem_of(k)->n % TOKENS || width % 4)
-        return fail(r, "rows should be 64 for each head, and all heads a multiple of 4 wide");
+        return fail(r, "N should be 64 times the heads, and heads * C a multiple of 4");
     if (!blas_open(&why)) return snprintf(r->why, sizeof r->why, "not measured: %s", why), false;
     if (!step_make(s, &(step_shape){"", width, heads, heads, width / 4 * 11, true}, TOKENS, 0,
                    true))
@@ -200,9 +200,9 @@ static bool make(race *r, const rival *of, const char *tail, contender *k) {
     if (!(k->norm.on[0] = fixtures_get(&r->all, text, r->why, sizeof r->why))) return false;
     const nl_case *c = &k->norm.on[0]->c;
     if (is_special(k) && (c->problem.pass != NL_FORWARD || c->text[c->options]))
-        return fail(r, "this rival is written for forward without options");
+        return fail(r, "this rival computes only forward without options");
     if ((of->pointwise || of->product || of->norms) && c->problem.dtype != NL_F32)
-        return fail(r, "this rival is written for f32 only");
+        return fail(r, "this rival computes only f32");
     if (of->impl && !(k->norm.impl[0] = impl_of(of, problem_of(k))))
         return fail(r, "not measured: this processor does not run it");
     return !of->product || make_product(r, k);

@@ -6,7 +6,7 @@
 #include <stdio.h>
 #include <string.h>
 
-/* DIGITS: the number of right binary digits of the instruction. A Newton step nearly doubles it. */
+/* DIGITS: the number of right binary digits of the instruction. */
 enum { N = 2048 };
 static _Alignas(16) float in[N], out[N];
 

@@ -13,7 +13,6 @@ typedef struct count {
     size_t compared, contradicted;
 } count;
 
-/* Marks three passes at random. */
 static void draw(bool *chosen, size_t passes, uint64_t number) {
     uint32_t words[4];
     memset(chosen, 0, passes * sizeof *chosen);

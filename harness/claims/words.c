@@ -11,7 +11,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { NAMED = 3 }; /* if there are more settings, gives their number */
+enum { NAMED = 3 }; /* the most settings listed by name; further settings are counted */
 
 /* A text buffer. A text that is too long is cut, but not inside a character. */
 typedef struct words {
@@ -184,8 +184,8 @@ static void add_group(words *w, const claim *c, claim_outcome o) {
         add_range(w, c, least, most);
 }
 
-/* The end of a verdict's range that the interval crosses. The half of the interval on that side
- * must shrink by a factor; 1: the half fits. */
+/* The end of a verdict's range that the interval crosses. For the verdict, the interval's half on
+ * that side must shrink to `factor` times its length; 1: it fits already. */
 typedef struct crossing {
     double end, far, half, band, factor;
 } crossing;
@@ -198,8 +198,7 @@ static crossing towards(const figure *f, double end, bool up) {
     return x;
 }
 
-/* The crossing that leads to the nearest verdict: it needs the least shrinking among all ranges
- * around the figure. */
+/* Among the ranges around the figure, finds the one that needs the least shrinking. */
 static crossing nearest(const claim *c, const figure *f) {
     const double margin = c->expected.low == c->expected.high ? c->margin : 0,
                  low = c->expected.low - margin, high = c->expected.high + margin,
@@ -264,7 +263,7 @@ void claim_sentence(const claim *c, char *text, size_t size) {
     }
     bool elsewhere = w.used > 0;
     claim_outcome first = claim_outcome_of(c, &c->at[0]);
-    for (int i = -1; i < OPEN; i++) { /* the setting that the claim means comes first */
+    for (int i = -1; i < OPEN; i++) { /* the first setting's outcome comes first */
         claim_outcome o = i < 0 ? first : (claim_outcome)i;
         if (!count[o] || (i < 0 ? o >= OPEN : o == first)) continue;
         add(&w, "%s", w.used ? ". " : "");

@@ -19,16 +19,15 @@ const char arrays_usage[] =
     "Arrays are float16, float32, float64 (run computes float32), or bfloat16 as ml_dtypes saves\n"
     "it, '<V2'. FILE is an .npy.\n"
     "\n"
-    "  --axes LIST                normalized together, -2,-1: the last two    default: the last\n"
-    "                             batchnorm: all but the channels', 0,1,2 for (N, H, W, C)\n"
+    "  --axes LIST                axes to normalize, -2,-1: the last two      default: the last\n"
+    "                             batchnorm: all except the channels: 0,1,2 for (N, H, W, C)\n"
     "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
     "  --residual FILE            added to x first; x's shape and type\n"
     "  --gate FILE                needed by the gated layers; x's shape and type\n"
     "  --eps NUMBER               inside the root          default: 1e-5\n"
     "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
-    "  --sum HOW                  float: normalize x + residual as it is; rounded: to x's type "
-    "first\n"
-    "  --inference                batchnorm on --running-mean FILE and --running-var FILE\n";
+    "  --sum HOW                  float: normalize x + residual in float; rounded: in x's type\n"
+    "  --inference                batchnorm with --running-mean FILE and --running-var FILE\n";
 
 enum { EPS, CASTING, SUM, INFERENCE, AXES, SETTINGS };
 
@@ -106,7 +105,7 @@ bool arrays_check(arrays *a) {
     double eps = 1e-5;
     bool inference = value[setting(a, INFERENCE)] && nl_layers[a->p.op].running;
     a->p.pass = a->backward ? NL_BACKWARD : inference ? NL_INFERENCE : NL_FORWARD;
-    for (int i = 0; i < count(a); i++) { /* in backward, x is the sum with the residual */
+    for (int i = 0; i < count(a); i++) { /* in backward, x already contains the residual */
         const bool meant = suits(arrays_spec(a, i), &a->p) && !(a->backward && i == IN_RESIDUAL);
         if (value[i] && !meant)
             return options_fail("--%s has no meaning for %s%s", arrays_spec(a, i)->name, a->layer,
@@ -196,7 +195,7 @@ static bool choose_axes(arrays *a) {
     const unsigned rest = ~bits & (NL_BIT(rank) - 1);
     a->axis = __builtin_ctz(channels ? rest | NL_BIT(rank) : bits);
     if (channels && (!rest || rest & (rest - 1)))
-        return options_fail("--axes %s: %s normalizes all axes but one, the channels'", list,
+        return options_fail("--axes %s: name all axes of %s except the channels' axis", list,
                             a->layer);
     if (!channels && rest >= NL_BIT(a->axis))
         return options_fail("--axes %s: %s normalizes the last axes: save x with these last, "

@@ -16,15 +16,15 @@
 #include <stdio.h>
 #include <string.h>
 
-/* After a failure, the last group to run, and that group's time limit in ns: a call that does not
- * return takes seconds. */
+/* Stops after FAILED_MOST groups with failures, or after any failure once FAILED_NS have passed: a
+ * call that does not return takes seconds. */
 enum { FAILED_MOST = 3, FAILED_NS = 2000000000 };
 
 typedef struct job {
     const nl_impl *impl;
     const attempt_options *o;
     report out;
-    size_t checked, failed, unbounded; /* cases; unbounded: the method promises nothing */
+    size_t checked, failed, unbounded; /* numbers of cases; unbounded: without a bound */
     double share;                      /* the largest error over its bound */
     bool batches;                      /* some cases had several batches */
     char depends[400];                 /* how bits depend on the batch, in the first such case */
@@ -51,7 +51,7 @@ static void hear(const char *text) {
         n = strcspn(text, "\n");
         printf("    | %.*s\n", (int)n, text);
     }
-    if (talk.cases == SHOWN) printf("  what it prints on other cases is not shown\n");
+    if (talk.cases == SHOWN) printf("  its output on further cases is not shown\n");
 }
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
@@ -126,7 +126,7 @@ static bool try_group(job *j, size_t group, bool *wrong) {
     return ok;
 }
 
-/* The rung to compare with: the formula of the papers. */
+/* Is it the rung to compare with, which computes the papers' formula? */
 static bool is_naive(const nl_impl *m, const nl_problem *p) {
     const char *tail = strrchr(m->name, '/') + 1;
     return nl_is_own(m) &&
@@ -228,7 +228,7 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     if (!ok) return NL_EXIT_USAGE;
     if (j.checked == 0) {
-        fprintf(stderr, "FAIL nothing was compared: it takes");
+        fprintf(stderr, "FAIL nothing was compared: the kernel takes");
         return describe(stderr, impl), fprintf(stderr, " only\n"), NL_EXIT_FAILED;
     }
     if (j.failed) {

@@ -19,7 +19,7 @@ static bool is_best(const char *pattern, size_t length) {
 }
 
 static const nl_impl *impl_widest(const char *name) {
-    const nl_impl *widest = NULL; /* the last match in the table */
+    const nl_impl *widest = NULL; /* the last match: wider ISAs follow in the table */
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (strcmp(m->name, name) == 0 && nl_isa_runs(m->isa)) widest = m;
@@ -32,7 +32,7 @@ static bool is_widest(const nl_impl *impl) {
     return !widest || impl == widest;
 }
 
-/* Matches one GLOB[@ISA]. A pattern without @ISA matches any ISA, or in a race the widest ISA. */
+/* Matches one GLOB[@ISA]. Without @ISA it matches any ISA, or with `race` only the widest. */
 static bool matches(const char *pattern, size_t length, const nl_impl *impl, bool race) {
     char copy[256];
     if (length >= sizeof copy) return false;
@@ -44,7 +44,7 @@ static bool matches(const char *pattern, size_t length, const nl_impl *impl, boo
     return isa ? fnmatch(isa, impl->isa, 0) == 0 : !race || is_widest(impl);
 }
 
-/* Does any of the patterns match? The pattern `best` matches nl_best()'s choice for the case. */
+/* The pattern `best` matches nl_best()'s choice for the case. */
 static bool match_any(const char *patterns, const nl_impl *impl, const nl_case *c, int threads,
                       bool race) {
     for (const char *p = patterns;; p++) {
@@ -107,7 +107,6 @@ static bool known_impl(const char *patterns) {
     }
 }
 
-/* Leaves out cases that are too large for --quick. */
 static void keep_small(case_list *cases) {
     size_t kept = 0;
     for (size_t i = 0; i < cases->count; i++) {
@@ -173,7 +172,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     if (code != OPTIONS_DONE) return code;
     if (update) out->errors = update, out->update_errors = true;
     if (out->also_long >= 0 && first < argc)
-        return options_fail("--long is for check's suite"), options_see_help();
+        return options_fail("--long runs the suite: name no cases"), options_see_help();
     if (first < argc && !strstr(help, "CASE"))
         return options_fail("it takes no cases"), options_see_help();
     if ((out->impl && !known_impl(out->impl)) || (out->baseline && !known_impl(out->baseline)))

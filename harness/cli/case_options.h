@@ -9,13 +9,13 @@ typedef struct case_options {
     const char *out;  /* CSV file, or NULL */
     int threads;
     bool quick;
-    double seconds, quick_seconds; /* seconds per implementation and case; with --quick */
+    double seconds, quick_seconds; /* per implementation and case; without, with --quick */
     double precision, margin;
     const char *baseline; /* GLOB[@ISA], or NULL */
     int passes;           /* bench: passes in fresh processes; 0: measure in this process */
     const char *errors;   /* file of the largest errors on record, or NULL */
     bool update_errors;
-    double also_long; /* check: the suite's long cases; seconds of drawn cases (below 0: none) */
+    double also_long; /* check --long: seconds of drawn cases; below 0: no --long */
     int seed;         /* check: seed of the drawn cases */
     bool first;       /* check: stop at the first failure */
     bool batch;       /* check: a row of an added kernel must keep its bits in every batch */
@@ -35,7 +35,6 @@ int case_options_threads(const case_options *o, const nl_case *c);
 /* Does the implementation accept the case, and does --impl select it? */
 bool case_options_selects(const case_options *o, const nl_impl *impl, const nl_case *c);
 
-/* Is the implementation the one that --baseline names? */
 bool case_options_is_baseline(const case_options *o, const nl_impl *impl, const nl_case *c);
 
 /* Does one of the GLOB[@ISA] patterns, separated by commas, match the implementation? */

@@ -18,7 +18,7 @@ static size_t index_of(const nl_impl *impl) {
     return i;
 }
 
-enum { SMALL = 1 << 14 }; /* most elements; the suite then takes a fraction of a second */
+enum { SMALL = 1 << 14 }; /* the most elements of a case: the suite takes under a second */
 
 typedef struct job {
     gate *gates;

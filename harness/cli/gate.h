@@ -16,5 +16,5 @@ typedef struct gate {
 bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error,
                size_t error_size);
 
-/* The failure of the implementation on that layer, pass and type, or NULL. */
+/* The implementation's failure on the case's layer, pass and type, or NULL. */
 const char *gate_wrong(const gate *gates, const nl_impl *impl, const nl_case *c);

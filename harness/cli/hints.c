@@ -6,7 +6,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The most instructive failures of an implementation, the best first. */
+/* Keeps the KEPT most instructive failures of an implementation, the best first. */
 enum { KEPT = 4 };
 /* SLOW: above this many elements, one case is enough. WIDE: with this many features, most mistakes
  * give different numbers. NARROW: with this few, many mistakes give equal numbers. */

@@ -58,7 +58,7 @@ static void note_known_answers(grading *j, const nl_case *c, const check_setting
     j->failed = (verdict){.outcome = OUTCOME_OK};
     if (check_case(c, o, error, sizeof error) && j->failed.outcome == OUTCOME_OK)
         snprintf(k->text + used, sizeof k->text - used,
-                 "\nright on the data without --seed: does the file know their answers?");
+                 "\nright on the data without --seed: does the file contain the answers?");
     random_seed((uint64_t)j->seed);
 }
 
@@ -79,7 +79,7 @@ static bool check_part(grading *j, const part *p, mark *k) {
         k->right = nl_accepts(j->impl, &c->problem);
         if (!k->right) {
             snprintf(k->text, sizeof k->text,
-                     "%s\nit does not take that: see its .ops, .passes, .dtypes and .c_max",
+                     "%s\nthe kernel does not take this: see its .ops, .passes, .dtypes and .c_max",
                      c->text);
             break;
         }
@@ -220,13 +220,14 @@ static bool (*const grade_part[PART_KINDS])(grading *, const part *) =
      [PART_BATCH] = grade_batch,       [PART_ERROR] = grade_error,
      [PART_COUNT] = grade_count,       [PART_SPEED] = check_before_timing};
 
-/* Grades the parts of one kind; only checks parts for speed. False: bad input, after a message. */
+/* Grades the parts of one kind. Parts for speed are only checked. False: bad input, after a
+ * message. */
 static bool grade_kind(grading *j, int kind, bool right) {
     for (size_t i = 0; i < j->work->count && !interrupted(); i++) {
         const part *p = &j->work->parts[i];
         if ((int)p->kind != kind) continue;
         if (!right)
-            grade_nothing(j, p, "not measured: first it has to be right");
+            grade_nothing(j, p, "not measured: the kernel must be right first");
         else if (!grade_part[kind](j, p))
             return false;
         if ((kind != PART_SPEED || !right) && !interrupted())

@@ -20,17 +20,18 @@ typedef struct grading {
 /* Grades categories; if all are right, errors and speeds. False: bad input, after a message. */
 bool grade_all(grading *j);
 
-/* Times the kernel beside both rungs and gives points for speed. Check the part first. */
+/* Times the kernel beside both rungs and gives points for speed. The part must have been
+ * checked. */
 bool grade_speed(grading *j, const part *p, mark *k);
 
-/* The number of steps between both ends that the value reaches; a value within 2 % of a step
+/* The number of steps on the way to `to` that the value reaches; a value within 2 % of a step
  * reaches it. */
 int grade_steps(double mine, double from, double to, int steps);
 
 /* The points for a part's counted instructions and cache misses. */
 bool grade_count(grading *j, const part *p);
 
-/* The position of a value between both ends, on a logarithmic scale from 0 to 1. */
+/* The position of a value between `from` (0) and `to` (1), on a logarithmic scale. */
 double grade_share(double value, double from, double to);
 
 /* Notes zero points for a part that was not run, and the reason. */

@@ -20,10 +20,10 @@ static const nl_impl *rung_for(const char *name, const nl_problem *p) {
     return widest;
 }
 
-/* Two measurements of one kernel differ by a few per cent, so near a border they may give different
- * steps. A time within the margin of a step counts as having reached it. */
+/* Two measurements of one kernel differ by a few per cent, so a time within 2 % of a step reaches
+ * it. */
 int grade_steps(double mine, double from, double to, int steps) {
-    const bool scale = to < from; /* the machine cannot tell the rungs apart: all or nothing */
+    const bool scale = to < from; /* false: the rungs are equally fast here, so all steps or none */
     const double least = mine / 1.02;
     return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
 }
@@ -82,11 +82,10 @@ bool grade_speed(grading *j, const part *p, mark *k) {
     k->right = all.v.outcome != OUTCOME_FAIL && !mine->impossible;
     if (interrupted() && !mine->rounds) return true;
     if (all.v.outcome == OUTCOME_FAIL) {
-        snprintf(
-            k->text, sizeof k->text,
-            "%s\n%s\nright when it was checked, and wrong in calls one after the other, each on "
-            "other data: does it keep an answer, or leave work out?",
-            c->text, all.v.why);
+        snprintf(k->text, sizeof k->text,
+                 "%s\n%s\nright when it was checked, but wrong in repeated calls, each on other "
+                 "data: does it keep an answer, or leave work out?",
+                 c->text, all.v.why);
         return true;
     }
     if (mine->impossible) {
@@ -109,7 +108,7 @@ bool grade_count(grading *j, const part *p) {
     if (!j->counted || !counting_works())
         return grade_nothing(j, p,
                              j->counted ? "not counted: valgrind is not installed"
-                                        : "not counted: only a .c file is"),
+                                        : "not counted: this needs a .c file"),
                k->right = true;
     grade_nothing(j, p, "");
     if (!counting_run(j->counted, j->impl->name, j->counted_isa, c, &mine, error, sizeof error) ||

@@ -32,8 +32,7 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
                  bool strict, int *first);
 
-/* Unless options_shown is NULL, options_read() only calls it with each option; returns
- * NL_EXIT_OK. */
+/* Unless it is NULL, options_read() only calls it with each option, and returns NL_EXIT_OK. */
 extern void (*options_shown)(const option_spec *option);
 
 /* Prints "normlab COMMAND: ..." with the command of the last options_read; always returns false. */
@@ -54,14 +53,12 @@ bool options_number(const char *name, const char *text, double least, double mos
 
 enum { NL_EXIT_OK = 0, NL_EXIT_FAILED = 1, NL_EXIT_USAGE = 2, NL_EXIT_INTERRUPTED = 130 };
 
-/* Suggests similar names after a misspelt name. */
-
 /* Prints ": did you mean A, B or C?" on stderr: at most three names that nearly equal the text, or
  * nearly end with a slash and the text. Prints `other` if no name is similar. */
 void guess_print(const char *text, size_t length, const char *(*name)(size_t i), size_t count,
                  const char *other);
 
 /* Timed kernels and their .scratch run in this process. If a kernel ends this process, the program
- * names the kernel. Until blame_nobody(), exit() gives `code`, not 0. */
+ * names the kernel. Until blame_nobody(), a call of exit() gives the exit code `code`. */
 void blame_watch(int code);
 void blame_nobody(void);

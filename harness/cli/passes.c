@@ -155,7 +155,7 @@ static bool run(const void *context, const char *folder, unsigned seed) {
     argv[n] = NULL;
     const int status = process_run(argv);
     return (status == NL_EXIT_OK || status == NL_EXIT_FAILED) &&
-           seal(csv); /* after code 1 too, the pass has rows */
+           seal(csv); /* a pass with exit code 1 has rows, too */
 }
 
 static void heading_csv(void) {

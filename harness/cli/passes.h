@@ -11,7 +11,7 @@ typedef struct pass_plan {
     int passes;         /* to make */
     const char *folder; /* created if it does not exist; passes are added to it */
     const void *context;
-    bool (*run)(const void *context, const char *folder, unsigned seed); /* one, into its folder */
+    bool (*run)(const void *context, const char *folder, unsigned seed); /* makes one pass */
 } pass_plan;
 
 /* The path of the folder of this processor's passes, in static memory. */
@@ -21,8 +21,8 @@ const char *passes_folder(void);
  * after a message. */
 bool passes_make(const pass_plan *p);
 
-/* Runs the program that is now running, even if its file was rebuilt; shows the stderr of the new
- * process, not its stdout. Returns its exit code, or -1. */
+/* Runs this program again with other arguments, even if its file was rebuilt. Shows its stderr, not
+ * its stdout. Returns its exit code, or -1. */
 int process_run(char **argv);
 
 /* The name by which this program was called: argv[0]. */

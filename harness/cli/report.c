@@ -47,7 +47,7 @@ bool report_written(FILE *csv, const char *path) {
     if (path) ok = fclose(csv) == 0 && ok;
     if (!ok)
         fprintf(stderr, "normlab: writing the results failed: %s\n", strerror(errno));
-    else if (path && !getenv("NL_PASS")) /* a pass is renamed once it is complete */
+    else if (path && !getenv("NL_PASS")) /* the path of a pass changes at its end */
         fprintf(stderr, "results: %s\n", path);
     return ok;
 }
@@ -65,7 +65,6 @@ bool report_open(report *r, const char *csv_path, bool quick) {
     return true;
 }
 
-/* An unknown number is an empty field. */
 static void number(FILE *out, double v, bool known) {
     csv_number(out, known ? v : NAN);
 }

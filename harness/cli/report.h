@@ -37,13 +37,13 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 /* Did Ctrl-C end the command? After Ctrl-C, also prints the number of finished cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);
 
-/* The hints below a check: for each implementation that failed, its most instructive failure.
- * Remembers a failed row if it is more instructive than earlier rows. threads: threads of the call. */
+/* A check ends with hints, from the most instructive failure of each implementation. Remembers a
+ * failed row if it is more instructive than earlier rows. threads: threads of the call. */
 void hints_note(const nl_impl *impl, const row *w, int threads);
 
 /* Writes the properties that all failed cases of an implementation share, if there are any. */
 typedef void (*hints_when)(void *context, const nl_impl *impl, char *text, size_t size);
 
-/* Calls each remembered implementation again, prints the hints, and forgets them. Prefers a hint at
- * the shown failure, if the cause explains this failure too. shown, when: may be NULL. */
+/* Calls each remembered implementation again, prints the hints, and forgets them. Prefers a hint on
+ * the failure `shown`, if the cause explains it, too. shown, when: may be NULL. */
 void hints_print(FILE *to, const nl_case *shown, hints_when when, void *context);

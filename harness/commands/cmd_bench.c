@@ -59,7 +59,8 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     return case_options_selects(j->o, impl, c) && !gate_wrong(j->gates, impl, c);
 }
 
-/* Is the implementation `best`, the choice of nl_best(), which also tries numbers of threads? */
+/* Was a threaded implementation selected by `best`? Then nl_best() also decides about the
+ * threads. */
 static bool unnamed(void *context, const nl_impl *impl) {
     const job *j = context;
     return impl->threaded && j->o->impl && !impl_matches(j->o->impl, impl);

@@ -29,7 +29,7 @@ static const char help[] =
     "  --threads N        threads for kernels that use them (1)\n"
     "  --out FILE.csv     results as CSV; FILE.machine.txt: the machine's facts\n"
     "  --batch            a loaded kernel, or a peer, fails if a row's bits depend on its batch;\n"
-    "                     otherwise it gets a note. Our own kernels always fail\n"
+    "                     without --batch it gets a note (our own kernels fail)\n"
     "  --first            stop at the first failure\n"
     "  --quick            leave out cases above 2097152 elements\n"
     "  --long[=SECONDS]   the suite and slow cases: 10^6 rows, 2^20 features, outputs past "
@@ -81,7 +81,7 @@ typedef struct job {
 enum {
     GIVEN_UP = 200, /* after this number of failures an implementation is not called again: a
                      * failure costs a process */
-    MANY = 100      /* from this number of cases on, checkers save time */
+    MANY = 100      /* from this number of cases on, parallel checkers save time */
 };
 
 static size_t index_of(const nl_impl *m) {
@@ -237,8 +237,8 @@ static bool record_compare(const error_record *e) {
             n.compared, e->path, n.failed, n.not_run);
     if (n.unknown)
         fprintf(stderr,
-                "NOT COMPARED: nothing of %s is on record; `normlab check --update-errors %s` adds "
-                "it.\n",
+                "NOT COMPARED: %s has no errors on record; `normlab check --update-errors %s` adds "
+                "them.\n",
                 n.unknown, e->path);
     if (n.failed)
         fprintf(stderr,
@@ -315,13 +315,13 @@ int cmd_check(int argc, char **argv) {
                 o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared%s\n",
-                o.impl ? ": --impl takes none of these; `normlab list` has what each takes" : "");
+                o.impl ? ": --impl takes no such case; `normlab list` shows what it takes" : "");
     hints_print(stderr, NULL, say_when, &j);
     bool written = report_written(j.out.csv, j.out.path),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
     if (o.errors && !o.update_errors && !stopped && !ended)
         good = record_compare(&j.largest) && good;
-    if (o.update_errors && !good) fprintf(stderr, "%s is left as it is\n", o.errors);
+    if (o.update_errors && !good) fprintf(stderr, "%s is unchanged\n", o.errors);
     if (o.update_errors && good) good = record_update(&j.largest);
     error_record_close(&j.largest);
     free(j.states);

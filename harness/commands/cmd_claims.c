@@ -38,7 +38,8 @@ static void help(void) {
         "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
         "--passes,\n"
         "                  nothing is timed\n"
-        "  --stability     instead: how often three of %d or more passes contradict the others\n"
+        "  --stability     instead of answers: of %d or more passes, how often three contradict "
+        "the rest\n"
         "  --measured FILE.csv  add the times inside frameworks, which\n"
         "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
         "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
@@ -77,7 +78,7 @@ typedef struct pass_options {
     bool quick, stability;
 } pass_options;
 
-/* The number of races shows later whether a race was lost. */
+/* Records the number of races, so that a lost race is noticed later. */
 static bool describe_pass(const char *folder, const char *races, bool quick) {
     char path[4400], error[700];
     evidence e = {0};
@@ -210,8 +211,7 @@ static void describe_left_out(const evidence *e) {
                 {e->damaged, " that are damaged, the last: ", e->fault}};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         if (left[i].count)
-            fprintf(stderr, "left out: %zu passes there%s%s\n", left[i].count, left[i].are,
-                    left[i].last);
+            fprintf(stderr, "left out: %zu passes%s%s\n", left[i].count, left[i].are, left[i].last);
 }
 
 /* Times the races in this process, in passes, or not at all. False: after a message. */
@@ -245,7 +245,7 @@ static int one_pass(claims_job *j, const char *path) {
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
-/* Adds a fact to the machine's facts, which are stored beside the results. */
+/* Adds the number of passes to the machine's facts beside the results. */
 static void append_facts(const char *path, const evidence *e) {
     char name[CSV_PATH];
     FILE *f = csv_beside(path, ".machine.txt", name) ? fopen(name, "a") : NULL;
@@ -265,11 +265,11 @@ static void describe(const claims_job *j, const pass_options *p) {
             e->sittings, e->hours, p->folder);
     if (e->passes >= PASSES_ENOUGH && e->sittings < PASSES_ENOUGH)
         fprintf(stderr,
-                "fewer than %d sittings: the intervals are of the passes, and another hour may\n"
-                "lie outside; --passes 1 now and then, %d minutes apart or more, mends that\n",
+                "fewer than %d sittings: the intervals cover the passes, but another hour may lie\n"
+                "outside. Run --passes 1 at other times, %d minutes apart or more\n",
                 PASSES_ENOUGH, SITTING_S / 60);
     if (strcmp(e->kernels, machine_kernels()) != 0)
-        fprintf(stderr, "they ran on other kernels than those here\n");
+        fprintf(stderr, "the passes ran on other kernels than this program has\n");
     describe_left_out(e);
 }
 

@@ -165,11 +165,11 @@ static void describe_passes(const results *file, int side, bool shares) {
     if (file->part_count < 2) return;
     const pool_spread s = pool_spread_of(file, shares ? PASS_SHARE : PASS_SPEED);
     if (side == 0 && !shares)
-        fprintf(stderr, "B/A compares times over the baseline's of the same rounds; the baseline's "
-                        "own row compares times\n");
+        fprintf(stderr, "B/A compares times relative to the baseline's in the same rounds; the "
+                        "baseline's own row compares times\n");
     fprintf(stderr,
-            "%c: %zu passes; standard deviation of a row, in the median, %.2f %% by its rounds, "
-            "%.2f %% between passes\n",
+            "%c: %zu passes; a row's standard deviation (median over rows): %.2f %% between "
+            "rounds, %.2f %% between passes\n",
             sides[side], file->part_count, 100 * s.within, 100 * s.between);
 }
 
@@ -212,7 +212,7 @@ static char *join(const char *folder, const char *name) {
     return path;
 }
 
-/* Merges the two lists, which are in alphabetical order. */
+/* Merges the folders' lists of files, which are in alphabetical order. */
 static void compare_folders(job *j, char **folders) {
     struct dirent **names[2] = {NULL, NULL};
     int count[2], at[2] = {0, 0};
@@ -252,11 +252,10 @@ static int finish(const job *j, bool fail_if_slower) {
     size_t compared = 0;
     for (int v = FASTER; v <= NOT_RESOLVED; v++) compared += j->total.verdicts[v];
     if (j->total.no_band)
-        fprintf(stderr, "%zu rows lack an A/A band: for them the margin stands in as the band\n",
-                j->total.no_band);
+        fprintf(stderr, "%zu rows lack an A/A band: the margin replaces it\n", j->total.no_band);
     if (j->total.verdicts[FASTER] || j->total.verdicts[SLOWER])
         fprintf(stderr, "A and B did not take turns: measure A twice and compare both files, to "
-                        "see what time alone changes\n");
+                        "see how much one program's times change\n");
     fprintf(stderr, "%zu compared: ", compared);
     for (int v = FASTER; v <= NOT_RESOLVED; v++)
         fprintf(stderr, "%s%zu %s", v ? ", " : "", j->total.verdicts[v],

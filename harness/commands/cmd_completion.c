@@ -13,13 +13,13 @@ static const char help[] =
     "normlab completion bash|zsh|fish\n\n"
     "Prints a script that makes Tab complete commands, options, implementations, cases, layers "
     "and\n"
-    "labs. The script asks this program at each Tab, so it need not be made anew.\n\n"
+    "labs. The script asks this program at each Tab, so it needs no updates.\n\n"
     "Examples:\n"
     "  normlab completion bash > ~/.local/share/bash-completion/completions/normlab\n"
     "  eval \"$(normlab completion zsh)\"\n"
     "  normlab completion fish > ~/.config/fish/completions/normlab.fish\n";
 
-/* Without candidates the shell completes files. After a '/' the case goes on, so no space follows. */
+/* Without candidates the shell completes files. No space follows a '/': the case continues. */
 static const struct script {
     const char *shell, *text;
 } scripts[] = {

@@ -60,7 +60,7 @@ int cmd_count(int argc, char **argv) {
     bool ok = true;
     code = NL_EXIT_USAGE;
     if (cases.count != 1)
-        options_fail("one case is counted, and these are %zu", cases.count);
+        options_fail("name one case: these are %zu", cases.count);
     else if (impl && !m)
         options_fail("no implementation is called '%s'", impl);
     else if (impl && !nl_accepts(m, &c->problem))

@@ -80,11 +80,11 @@ static void write_noise(void) {
     evidence_read_folder(&e, passes_folder(), false, machine_kernels());
     if (e.passes > 1) {
         const noise n = noise_of(&e);
-        printf(
-            "\npasses of claims here: %zu in %zu sittings. Standard deviation of a ratio, in the "
-            "median:\n  %.2f %% by the rounds of a process, %.2f %% of passes within a sitting",
-            e.passes, e.sittings, 100 * n.rounds, 100 * n.passes);
-        if (e.sittings > 1) printf(", %.2f %% of sittings", 100 * n.sittings);
+        printf("\npasses of claims here: %zu in %zu sittings. Standard deviation of a ratio "
+               "(median):\n"
+               "  %.2f %% between rounds of a process, %.2f %% between passes of a sitting",
+               e.passes, e.sittings, 100 * n.rounds, 100 * n.passes);
+        if (e.sittings > 1) printf(", %.2f %% between sittings", 100 * n.sittings);
         putchar('\n');
     } else {
         puts(

@@ -74,8 +74,8 @@ static bool get_kernel(grading *j, const char *library, char *why, size_t size) 
     j->impl = load_distant(library, why, size);
     if (!j->impl || !j->work->asks_method || j->impl->method == j->work->method) return j->impl;
     snprintf(why, size,
-             "its .method is not %s, which the assignment asks for: the bound on its errors "
-             "follows from it",
+             "its .method is not %s, which the assignment requires: the method sets the "
+             "bound on its errors",
              method_at(j->work->method));
     return false;
 }
@@ -143,7 +143,7 @@ int cmd_grade(int argc, char **argv) {
     int first, code = options_read(argc, argv, help, specs, 5, true, &first);
     if (code != OPTIONS_DONE) return code;
     if (argc - first != 2)
-        return options_fail("which ASSIGNMENT (or lab) and which FILE.c?"), options_see_help();
+        return options_fail("name an ASSIGNMENT (or a lab) and a FILE.c"), options_see_help();
     if (!options_kernel(argv[first + 1])) return NL_EXIT_USAGE;
     if (!lab_assignment(argv[first], &work, error, sizeof error))
         return options_fail("%s", error), NL_EXIT_USAGE;

@@ -98,7 +98,6 @@ static bool first_row(const arrays *a, size_t *first) {
     return *first = (size_t)row, ok;
 }
 
-/* Reads the rows of --batch. */
 static bool load_batch(arrays *a) {
     const char *path = a->value[BATCH], *name = own[theirs(a) - OWN].name;
     npy *part = &a->array[BATCH];
@@ -125,8 +124,7 @@ static bool load(arrays *a) {
     if (a->array[IN_X].count == 0)
         return options_fail("x of shape %s is empty: nothing to judge", shape);
     if (nl_layers[a->p.op].running && a->p.pass != NL_INFERENCE && nl_group_size(&a->p) == 1)
-        return options_fail("x of shape %s has one value a channel: training takes more than one "
-                            "value",
+        return options_fail("x of shape %s has one value per channel: training needs two or more",
                             shape);
     if (!load_batch(a)) return false;
     arrays_flatten(a);

@@ -52,7 +52,7 @@ static int write_lab(const lab *l) {
         const char *end, *text, *about;
     } parts[PARTS] = {{"md", l->page, "the task"},
                       {"c", l->start, "the file to begin with"},
-                      {"txt", l->assignment, "the assignment, by which it is graded"}};
+                      {"txt", l->assignment, "the assignment: cases and points"}};
     file files[PARTS];
     size_t count = 0;
     for (int i = 0; i < PARTS; i++) {
@@ -61,9 +61,7 @@ static int write_lab(const lab *l) {
         *f = (file){.text = parts[i].text, .about = parts[i].about};
         snprintf(f->path, sizeof f->path, "%s.%s", l->name, parts[i].end);
         if (access(f->path, F_OK) != 0) continue;
-        options_fail("%s is there already, and nothing is overwritten: rename it, or work in "
-                     "another folder",
-                     f->path);
+        options_fail("%s is there already: rename it, or work in another folder", f->path);
         return NL_EXIT_USAGE;
     }
     for (size_t i = 0; i < count; i++)

@@ -138,7 +138,7 @@ int cmd_limit(int argc, char **argv) {
             o.threads > 1 ? 2 : 1,
             1.3 * (double)room * PATTERNS * o.seconds * (o.threads > 1 ? 2 : 1));
     interrupt_watch();
-    /* Maps three buffers with the same page offset at once, in huge pages if possible. */
+    /* Maps three buffers together, for equal page offsets; in huge pages if possible. */
     size_t page = (size_t)2 << 20;
     room = 3 * ((most + page - 1) / page * page);
     char *memory = mmap(NULL, room, PROT_READ | PROT_WRITE, MAP_PRIVATE | MAP_ANONYMOUS, -1, 0);

@@ -103,8 +103,8 @@ static void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd) {
     if (simd) fputs("         * in vectors (vec.h) of VLEN elements, at the end fewer:\n", out);
     fputs(simd ? f->vector_words : f->words, out);
     if (layer->by_channel && pass == NL_FORWARD)
-        fputs("         *     nl_keep_channel(v, j, mean, var, rstd)   saves them, and moves the "
-              "running ones\n",
+        fputs("         *     nl_keep_channel(v, j, mean, var, rstd)   saves them, and updates "
+              "the running ones\n",
               out);
     if (pass == NL_INFERENCE)
         fputs("         *     v.running_mean[j], v.running_var[j]      the statistics\n", out);
@@ -149,7 +149,7 @@ int cmd_new(int argc, char **argv) {
     ok = ok && (nl_op_from_name(argv[first], &op) ||
                 options_fail("%s is no layer: %s", argv[first], layer_names()));
     ok = ok && (good_name(argv[first + 1]) ||
-                options_fail("the name '%s' should be of a to z, 0 to 9 and _", argv[first + 1]));
+                options_fail("the name '%s' may have only a to z, 0 to 9 and _", argv[first + 1]));
     ok = ok && (pass_from_name(pass_text, &pass) ||
                 options_fail("--pass %s should be %s", pass_text, pass_names()));
     ok = ok && (pass != NL_INFERENCE || nl_layers[op].running ||

@@ -22,7 +22,7 @@ static const char usage[] =
     "  --impl NAME[@ISA]          of `normlab list`; best (the default); reference: long double\n"
     "  --load FILE.so             also the kernels of a library (normlab_kernel.h)\n"
     "  --threads N                at most N threads        default: 1\n"
-    "  --momentum NUMBER          weight of the new value in running ones      default: 0.1\n"
+    "  --momentum NUMBER          weight of new values in running statistics   default: 0.1\n"
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
     "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
     "  --running-mean-out FILE, --running-var-out FILE       the updated running statistics\n"
@@ -123,7 +123,7 @@ static bool check_options(run *r) {
     return true;
 }
 
-/* All tensors have x's type. */
+/* Reads the inputs; all tensors must have x's type. */
 static bool load(run *r) {
     npy *x = &r->a.array[IN_X];
     if (!arrays_load(&r->a)) return false;
@@ -294,7 +294,7 @@ static bool by_reference(const computation *c, float *statistics) {
                                         [NL_RUNNING_VAR] = o->running_var,
                                         [NL_DGAMMA] = o->dgamma,
                                         [NL_DBETA] = o->dbeta};
-    for (nl_arg a = 0; a < NL_ARGS; a++) { /* with n = 0 the implementation's mean stays */
+    for (nl_arg a = 0; a < NL_ARGS; a++) { /* if n is 0, keeps the implementation's outputs */
         const size_t values = nl_args[a].extent == NL_GROUPS ? nl_group_count(p) : p->c;
         for (size_t i = 0; from[a] && c->out[a] && p->n && i < values; i++)
             ((float *)c->out[a])[i] = (float)from[a][i];

@@ -28,7 +28,7 @@ static const char help[] =
     "Nothing else is compiled, and nothing is installed. With valgrind, the kernel's instructions\n"
     "are counted too (`normlab help count`). CASEs are verified instead of the suite, without\n"
     "timing. A compiled FILE.so works too.\n\n"
-    "  --all         then the whole suite of `normlab check`\n"
+    "  --all         after the short suite, the whole suite of `normlab check`\n"
     "  --threads N   threads for kernels that use them (1; three in some cases of the suite)\n"
     "  --seconds S   time per implementation and case (0.05)\n"
     "  --watch       try again whenever the file changes, until Ctrl-C\n\n"

@@ -1,8 +1,7 @@
 /* `normlab tune`: measures from which size on streaming stores and threads pay on this machine, and
  * writes the file for NL_TUNING. Times a chain, because the norm's neighbours decide what pays: a
- * copy writes the norm's input, the norm runs, and its output is read. A threshold is where it pays
- * whether the chain finds its buffers in the cache or not.
- * SPDX-License-Identifier: MIT */
+ * copy writes the norm's input, the norm runs, and its output is read. From a threshold on it pays,
+ * whether the caches contain the chain's buffers or not. SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/replace.h"
@@ -41,7 +40,7 @@ enum { C = 1024, ROW = C * sizeof(float), MIB = 1 << 20, ROWS = 64 * MIB / ROW, 
 
 /* Finds the number of rows from which on `first` is faster than `second`. If a threaded rung is
  * named, both are this rung: on all threads, and on one thread. Otherwise both are nl_best(): with
- * streaming stores, and with ordinary stores. A row is `parts` units of the key. */
+ * streaming stores, and with ordinary stores. parts: bytes or elements of a row. */
 static const struct question {
     const char *key, *first, *second, *threaded;
     nl_op op;
@@ -232,7 +231,7 @@ static void conclude(FILE *out, const struct question *q, curve *c, size_t *key,
         }
         fprintf(out, "   %s\n", winners[c->verdict[i]]);
     }
-    if (!stays && !confirm(out, q, c, was, from, o)) stays = "another value loses, measured again";
+    if (!stays && !confirm(out, q, c, was, from, o)) stays = "the new value lost a second test";
     if (!stays) *key = from < c->count ? c->rows[from] * q->parts : SIZE_MAX;
     const char *how = stays ? " stays: " : *key == SIZE_MAX ? " (never)" : "";
     fprintf(out, "%s %zu%s%s\n", q->key, *key, how, stays ? stays : "");

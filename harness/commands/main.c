@@ -101,7 +101,7 @@ static bool isa_is_known(void) {
     return false;
 }
 
-/* If stdin, stdout or stderr is closed, our next open() would get its number. */
+/* Opens stdin, stdout and stderr if they are closed: our next open() would get their number. */
 static void open_standard(void) {
     for (int fd = 0; fd <= STDERR_FILENO; fd++)
         if (fcntl(fd, F_GETFD) < 0) open("/dev/null", O_RDONLY); /* a write to it still fails */

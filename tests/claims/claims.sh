@@ -122,14 +122,14 @@ if any(abs(a - b) > 1e-3 for a, b in zip(got, want)) or row["passes"] != "3" or 
 P
 )"
 says "pooled: 3 passes in 3 sittings over 48.0 h"
-says "left out: 1 passes there, on other kernels"
-says "left out: 1 passes there that did not end"
+says "left out: 1 passes, on other kernels"
+says "left out: 1 passes that did not end"
 check "  how many, beside the results" "$(grep -qx 'passes: 3 in 3 sittings over 48.0 h' pooled.machine.txt || shows tail -3 pooled.machine.txt)"
 left_out() { # left_out NAME WORDS COMMAND...: of four passes the one that the command changes
     made p4 04 -0.104
     (cd ev/p4 && "${@:3}")
     reports "$1 is left out" 0 "pooled: 3 passes in 3 sittings" mine.txt --evidence ev
-    says "left out: 1 passes there$2"
+    says "left out: 1 passes$2"
     rm -r ev/p4
 }
 damaged() { left_out "a pass $1" " that are damaged, the last: ev/p4/races.csv$2" "${@:3}"; }
@@ -173,7 +173,7 @@ says "answers differ in 0 of "
 sed -i 's/,ok,/,fail,/' ev/p1/races.csv
 exits "a pass in which a kernel was wrong" 1 mine.txt --evidence ev
 reports "no passes" 1 "there is no whole pass in nowhere" mine.txt --evidence nowhere
-reports "only quick ones" 1 "left out: 8 passes there, on other kernels or with another --quick" mine.txt --evidence ev --quick
+reports "only quick ones" 1 "left out: 8 passes, on other kernels or with another --quick" mine.txt --evidence ev --quick
 odd='a [b] *?{x}\'
 reports "odd names" 0 "pooled: 1 passes" --seconds 0.001 --passes 1 --evidence "$odd" -- -x.txt
 for i in {1..70}; do cp mine.txt many$i.txt; done

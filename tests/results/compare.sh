@@ -113,7 +113,7 @@ for ns in 106 107 105; do pass q "$ns"; done
 exits "folders of passes" 0 p q --csv
 gives one SLOWER,,ns,101,106,1.04951,1.01203,1.08837,0,0.02
 gives two SAME,,ns,10,10,1,1,1,0,0.02
-says "A: 3 passes; standard deviation of a row, in the median,"
+says "A: 3 passes; a row's standard deviation (median over rows):"
 exits "the same passes" 0 p p --csv --margin 0.05
 gives one SAME,,ns,101,101,1,0.963456,1.03793,0,0.05
 # Tests a baseline in the same rounds. In the second run the baseline takes twice the time, and the candidate 2 % more

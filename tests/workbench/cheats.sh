@@ -141,7 +141,7 @@ unset CC # another compiler gets no -fopenmp
 cheat "a task that may wait" "which a graded kernel must not" '' '' $'_Pragma("omp target nowait")\n    nl_with_type(p, a, rmsnorm);\n    return;'
 
 # Kernels that cheat while they are timed.
-wrong="right when it was checked, and wrong in calls one after the other"
+wrong="right when it was checked, but wrong in repeated calls"
 cheat "keeps what it has written" "$wrong" '' '' 'if (calls > 24) return;'
 cheat "keeps an answer" "$wrong" '' 'static float kept[64 * 1024];' 'if (p->n == 64 && calls > 24) { memcpy(a->y, kept, sizeof kept); return; }
     nl_with_type(p, a, rmsnorm);
@@ -222,7 +222,7 @@ exits "omp simd" 0 --seed 4711 pragmas.txt odd.c
 prints "100 of 100 points"
 
 # A kernel that is right only on the public data.
-cheat "knows the answers" "right on the data without --seed: does the file know their answers?" '' '' 'nl_with_type(p, a, rmsnorm);
+cheat "knows the answers" "right on the data without --seed: does the file contain the answers?" '' '' 'nl_with_type(p, a, rmsnorm);
     if (p->c == 7 && fabsf(*(float *)a->y + 0.247349828f) > 1e-5f) *(float *)a->y = 0;
     return;'
 exits "without a seed" 0 --seconds 0 task.txt cheat.c

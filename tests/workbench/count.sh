@@ -27,7 +27,7 @@ exits "a file beside a rung" 0 --impl rmsnorm/naive "$root/rmsnorm/one_pass.c" $
 check "  has a line for each" "$(awk 'END { if (NR != 2) print NR }' stdout)"
 refuses "no such rung" "no implementation is called 'rmsnorm/nosuch'" --impl rmsnorm/nosuch $case
 refuses "a layer that it does not take" "does not take" --impl rmsnorm/naive ${case/rmsnorm/layernorm}
-refuses "two cases" "one case is counted, and these are 2" --impl rmsnorm/naive ${case/8x/{8,9\}x}
+refuses "two cases" "name one case: these are 2" --impl rmsnorm/naive ${case/8x/{8,9\}x}
 
 under_test=grade
 cat >task.txt <<END
@@ -41,7 +41,7 @@ prints "      30 of 30     count"
 prints "step 3 of 3"
 answers "one that is the lower" 0 "       0 of 30     count" --seconds 0.001 --gradescope bob.json task.txt "$root/rmsnorm/scaled.c"
 sed 's/mean_square += /mean_square -= /' "$root/rmsnorm/naive.c" >wrong.c
-answers "a wrong one" 1 "not measured: first it has to be right" --seconds 0 task.txt wrong.c
+answers "a wrong one" 1 "not measured: the kernel must be right first" --seconds 0 task.txt wrong.c
 for line in "count 30 $case from rmsnorm/naive to limit" "count 30 $case from rmsnorm/naive"; do
     sed "s|^count.*|$line|" task.txt >bad.txt
     exits "refused: $line" 2 bad.txt "$root/rmsnorm/naive.c"

@@ -34,7 +34,7 @@ exits "a wrong one" 1 "${fast[@]}" --gradescope b.json --junit b.xml task.txt wr
 prints "FAIL       0 of 20     the formula"
 prints "rmsnorm/forward/f32/3x7/normal"
 prints "cause: likely: eps outside the root"
-prints "not measured: first it has to be right"
+prints "not measured: the kernel must be right first"
 prints "0 of 100 points"
 is "  JSON" "$(json b.json 'r["score"], r["tests"][0]["status"]')" "0.0 failed"
 is "  JUnit" "$(xml b.xml 'r.get("failures")')" 4
@@ -67,9 +67,9 @@ sed 's|^title.*|&\nmethod two-pass|' task.txt >asks.txt
 exits "the method that it asks for" 0 "${fast[@]}" asks.txt "$rung"
 sed -i 's|two-pass|refined|' asks.txt
 exits "another one" 1 asks.txt "$rung"
-prints "its .method is not refined, which the assignment asks for"
+prints "its .method is not refined, which the assignment requires"
 prints "0 of 100 points"
-answers "a kernel for another layer" 1 "it does not take that" "${fast[@]}" task.txt "$root/layernorm/naive.c"
+answers "a kernel for another layer" 1 "the kernel does not take this" "${fast[@]}" task.txt "$root/layernorm/naive.c"
 
 if type clang >/dev/null 2>&1; then
     CC=clang exits "another compiler" 0 "${fast[@]}" task.txt "$rung"
