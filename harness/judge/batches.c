@@ -104,9 +104,10 @@ void batches_print(const judgement *j, const batches *b, const char *path, FILE 
     if (b->beyond)
         fprintf(out, "  its error      is beyond the bound in %zu of them\n", b->beyond);
     else if (b->unjudged)
-        fprintf(out,
-                "  its error      has no bound in %zu of %zu numbers, and is within it elsewhere\n",
-                b->unjudged, b->rows * j->s.p->c);
+        fprintf(
+            out,
+            "  its error      has no bound in %zu of %zu numbers; the others are within theirs\n",
+            b->unjudged, b->rows * j->s.p->c);
     else
         fprintf(out, "  its error      is within the bound\n");
 }

@@ -107,7 +107,7 @@ static void add_roundings(mistake_list *l) {
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
             if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
             if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
-            if (what != AN_OUTPUT || type != (int)l->s->p->dtype) /* else the right formula */
+            if (what != AN_OUTPUT || type != (int)l->s->p->dtype) /* else it is no mistake */
                 add_rounding(l, i, type, false);
             if (what & (A_X | A_SUM | AN_OUTPUT)) add_rounding(l, i, type, true);
         }
@@ -137,8 +137,8 @@ static void add_formats(mistake_list *l) {
     }
 }
 
-/* Adds mistakes in which the sums, or only the squares, have a narrower type. overflow: the type
- * overflows. */
+/* Adds mistakes in which the sums, or only the squares, have a narrower type. overflow: only types
+ * that x^2 overflows; else only the other types. */
 static void add_narrow_sums(mistake_list *l, bool overflow) {
     double most = 0;
     for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)
@@ -151,15 +151,15 @@ static void add_narrow_sums(mistake_list *l, bool overflow) {
         over = (long double)most * most > largest;
         if (over != overflow) continue;
         formula *f = mistake_add(l, type_text(type), 0,
-                                 overflow ? "x^2 overflows %s, from %.3g on: rstd is 0"
+                                 overflow ? "x^2 overflows %s if |x| > %.3g: rstd is 0"
                                           : "the squares were rounded to %s",
                                  type_text(type), (double)sqrtl(largest));
         f->squares_in = (int)type + 1;
         mistake_prefix(l, "squares-in-");
         f = mistake_add(l, type_text(type), 0,
                         type == NL_F32
-                            ? "sums and squares in %s, one after another: they lose digits"
-                            : "sums and squares in 16 bits, %s, one after another",
+                            ? "sums and squares in %s, added one after another, lose digits"
+                            : "sums and squares in 16 bits (%s), added one after another",
                         type_text(type));
         f->sums_in = (int)type + 1;
         mistake_prefix(l, "sums-in-");
@@ -208,28 +208,28 @@ static void add_local(mistake_list *l) {
         if (m % parts || m / parts < 2) continue;
         for (int kind = LOCAL; kind <= STRIDED; kind++) {
             formula *f = mistake_add(l, kind == LOCAL ? "local" : "strided", parts,
-                                     "the average of the variances of %zu parts%s", parts,
-                                     kind == LOCAL ? "" : ", interleaved");
+                                     "the variance is the average of the variances of %zu parts%s",
+                                     parts, kind == LOCAL ? "" : ", interleaved");
             f->variance = kind, f->together = parts;
         }
     }
 }
 
-/* Adds inference after the batch has updated the running statistics. */
+/* Adds inference that first updates the running statistics with the batch. */
 static void add_updated(mistake_list *l) {
     static const long double momenta[] = {0.1L, 0.01L, 0.001L, 0.9L, 0.99L};
     for (size_t i = 0; i < sizeof momenta / sizeof *momenta; i++)
         for (int kind = 0; kind < 2; kind++) {
-            formula *f =
-                mistake_add(l, kind ? "updated-unbiased" : "updated", i + 1,
-                            "the running statistics were updated with the batch first, by %.3Lg%s",
-                            momenta[i], kind ? " (n - 1)" : "");
+            formula *f = mistake_add(
+                l, kind ? "updated-unbiased" : "updated", i + 1,
+                "the running statistics were first updated with the batch, momentum %.3Lg%s",
+                momenta[i], kind ? " (n - 1)" : "");
             f->updated = kind + 1, f->momentum = momenta[i];
         }
 }
 
-/* Adds sums that lack the first element, the last one, or those after the last whole vector, or are
- * divided by the length of the whole vectors. */
+/* Adds sums without the first element, the last element, or the tail after the last whole vector;
+ * and sums with a wrong divisor. */
 static void add_members(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p), n = l->s->p->n;
     mistake_add(l, "sums-without-first", 0, "the sums miss their first element")->member = 1;
@@ -269,7 +269,7 @@ static void add_members(mistake_list *l) {
 /* Adds means of 0. In backward, means of 0 treat mean and rstd as constants. */
 static void add_no_means(mistake_list *l) {
     const bool backward = l->s->p->pass == NL_BACKWARD;
-    if (backward && !l->right.centred) return; /* RMSNorm's only mean has its own mistake */
+    if (backward && !l->right.centred) return; /* RMSNorm has one mean: see mean-gx-missing */
     formula *f =
         backward
             ? mistake_add(l, "no-means", 0,
@@ -281,8 +281,8 @@ static void add_no_means(mistake_list *l) {
     f->centred = NOWHERE, f->mean_g = 0;
 }
 
-/* Adds mistakes of vector sums: a lane counts twice; or lanes beyond the row's end, which hold 0 -
- * mean, are summed. */
+/* Adds mistakes of vector sums: a lane counts twice, or lanes beyond the row's end, which hold
+ * 0 - mean, count too. */
 static void add_lanes(mistake_list *l) {
     const size_t m = nl_group_size(l->s->p);
     for (size_t lanes = 4, before = 0; lanes <= 16; lanes *= 2) {
@@ -303,7 +303,7 @@ static void add_rows(mistake_list *l, const char *name, size_t number, const cha
     f->row = first, f->rows_end = end;
 }
 
-/* Adds dgamma and dbeta of some rows only. */
+/* Adds dgamma and dbeta that are summed in 16 bits, or over some rows only. */
 static void add_gradients(mistake_list *l) {
     static const struct {
         const char *name, *text;
@@ -349,7 +349,7 @@ static void add_zeros(mistake_list *l) {
         if (!l->s->got[o]) continue;
         all |= NL_BIT(o);
         mistake_add(l, nl_args[o].name, 0, "%s is 0: nothing was computed%s", nl_args[o].name,
-                    o == NL_RSTD ? ", or saved in its place" : "")
+                    o == NL_RSTD ? ", or rstd was not saved" : "")
             ->zeroed = NL_BIT(o);
         mistake_prefix(l, "zero-");
     }
@@ -357,7 +357,7 @@ static void add_zeros(mistake_list *l) {
         mistake_add(l, "zeros", 0, "all outputs are 0: nothing was computed")->zeroed = all;
 }
 
-/* Adds some mistakes of the list again, with the other casting. */
+/* Adds some mistakes of the list again, together with a cast at the wrong place. */
 static void add_castings(mistake_list *l) {
     static const char *const with[] = {"unbiased", "eps-",      "factor", "gain-", "gamma-m",
                                        "beta-m",   "residual-", "sum-",   "mean-", "dropout"};

@@ -53,8 +53,7 @@ formula formula_right(const subject *s) {
                      .factor = 1};
 }
 
-/* Rounds v to t towards zero; a v within one and a quarter float units of a number of t rounds to
- * that number. */
+/* Rounds v to t towards zero. `near` less 1.25 units rounds to the number of t before `near`. */
 static long double towards_zero(nl_dtype t, long double v) {
     const long double near = ref_round(t, v), unit = ref_unit(t);
     if (!(fabsl(near) > fabsl(v))) return near;
@@ -113,7 +112,7 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v) {
     if (r->drops && k->value && w->s->got[o][i] == 0) v = 0;
     if (r->range == FLUSHED && k->value && ref_round(w->s->p->dtype, v) != 0 &&
         fabsl(ref_round(w->s->p->dtype, v)) == ref_smallest_normal(w->s->p->dtype))
-        return formula_put_either(w, o, i, 0, v); /* the value before it was rounded up, or after */
+        return formula_put_either(w, o, i, 0, v); /* flushed before it was rounded up, or not */
     if (!(r->rounds & AN_OUTPUT) || !k->value || !isfinite(k->allowed[i] * k->scale[i]))
         return formula_put(w, o, i, stored_as(w, r, v));
     const double units =
@@ -180,7 +179,7 @@ static long double square_about(const workspace *w, const formula *r, size_t g) 
     return r->centred == IN_OUTPUT ? 0 : w->mean[g];
 }
 
-/* Adds v, or with `square` v^2, to a sum. square: v is x minus the mean. */
+/* Returns sum + v or, with `square`, sum + v^2; then v is x minus the mean. */
 static long double add_term(const formula *r, bool square, long double sum, long double v) {
     if (square) v = formula_rounded(r, STEPS, v);
     const bool absolute = r->variance == OF_ABSOLUTE || r->variance == ABSOLUTE_OUT;
@@ -217,7 +216,7 @@ static long double between_parts(const workspace *w, const formula *r, size_t g)
     return between / (long double)m;
 }
 
-/* Returns the error of a wrong E[x^2] - mean^2. */
+/* Returns what a wrong E[x^2] - mean^2 adds to the variance. */
 static long double variance_error(const workspace *w, const formula *r, size_t g) {
     const long double mean = w->mean[g];
     if (r->variance < MEAN_ADDED) return 0;
@@ -236,7 +235,7 @@ bool formula_has(const workspace *w, size_t g) {
 
 static void statistics(workspace *w, const formula *r);
 
-/* Computes the running statistics after an update by the statistics of the batch. */
+/* Computes the statistics of an inference that first updates the running ones with the batch. */
 static void updated_statistics(workspace *w, const formula *r) {
     const ref_inputs *in = w->s->in;
     formula batch = *r;

@@ -6,22 +6,19 @@
 
 #include <stddef.h>
 
-/* Which elements share statistics, in the order of the names below: the layer's own groups; the
- * features of a row; a channel; the whole array; a channel of one sample; one position in all
- * samples; the channels at a place of one sample; `together` rows; `together` features or channels
- * of one sample; a channel in `together` samples; a channel, if channels were the last axis. */
+/* The elements that share statistics. */
 typedef enum axis {
-    GROUPS,
-    FEATURES,
-    CHANNELS,
-    EVERYTHING,
-    INSTANCES,
-    POSITIONS,
-    PLACES_OF_SAMPLES,
-    ROWS_TOGETHER,
-    PARTS,
-    BATCH_PARTS,
-    READS_CHANNELS_LAST
+    GROUPS,             /* the layer's own groups */
+    FEATURES,           /* the features of a row */
+    CHANNELS,           /* a channel */
+    EVERYTHING,         /* the whole array */
+    INSTANCES,          /* a channel of one sample */
+    POSITIONS,          /* one position in all samples */
+    PLACES_OF_SAMPLES,  /* the channels at a place of one sample */
+    ROWS_TOGETHER,      /* `together` rows */
+    PARTS,              /* `together` features or channels of one sample */
+    BATCH_PARTS,        /* a channel in `together` samples */
+    READS_CHANNELS_LAST /* a channel, if channels were the last axis */
 } axis;
 
 /* centred: where the mean is subtracted. ABOUT_FIRST: in the output, while the squares subtract
@@ -50,12 +47,12 @@ enum {
     LAST,
     ALSO_LAST,
     TWICE_SUMMED,
-    UNROUNDED, /* where p->sum rounds */
+    UNROUNDED, /* not rounded, although p->sum rounds */
     SUBTRACTED,
     EARLY_ROUNDED,
     IN_DY,
-    WEIGHTED,  /* by past_weight, */
-    X_WEIGHTED /* or x is */
+    WEIGHTED,  /* times past_weight */
+    X_WEIGHTED /* x times past_weight */
 };
 /* gate: none; silu(gate) multiplies y, x, or both; sigmoid(gate) multiplies y, or x */
 enum { UNGATED, GATE_LAST, GATE_FIRST, GATE_TWICE, SIGMOID_LAST, SIGMOID_FIRST };
@@ -72,7 +69,7 @@ enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved as rstd; EXCHANGED: with the
 enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN, ITS_SHIFT };
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
 enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS, IN_AND_OUT };               /* gain_in */
-/* operand: one of the first names replaces xhat. The other names are bits for the place: BESIDE
+/* operand: one of the names up to Y_FOR_X replaces xhat. The bits after it tell the place: BESIDE
  * mean(g * xhat), WITHIN that mean, IN_DGAMMA. */
 enum {
     XHAT,
@@ -85,11 +82,10 @@ enum {
     WITHIN = 16,
     IN_DGAMMA = 32
 };
-enum { SUMS = 1, MEANS };                   /* carried */
-enum { FLUSHED = 1, SATURATED, X_FLUSHED }; /* range */
-/* activation: the function after the layer; below it, the values of clipped */
-enum { NOTHING, RELU, SILU, GELU, GELU_TANH, GELU_FAST };
-enum { CLIP_XHAT = 1, CLIP_OUTPUT };
+enum { SUMS = 1, MEANS };                                 /* carried */
+enum { FLUSHED = 1, SATURATED, X_FLUSHED };               /* range */
+enum { NOTHING, RELU, SILU, GELU, GELU_TANH, GELU_FAST }; /* activation, after the layer */
+enum { CLIP_XHAT = 1, CLIP_OUTPUT };                      /* clipped */
 /* more types of `to`, after those of nl_dtype; a GRID has equal steps */
 enum { E4M3 = NL_DTYPES, E5M2, TF32, BITS_4, GRID };
 /* bits of rounds; STEPS: also x - mean, its square, and the products with the gain */
@@ -123,17 +119,17 @@ typedef struct formula {
     int rstd_power;     /* the number of factors rstd in y or dx */
     int rounds, to,
         cuts_off;            /* bits of the rounded values; their type; bits rounded towards zero */
-    int squares_in, sums_in; /* 0, or 1 + the type that rounds squares, or every sum */
+    int squares_in, sums_in; /* 0, or 1 + the type of the squares, or of all sums */
     int terms_exact;         /* the sums are rounded, the terms are not */
     int mean_is_first;       /* x[0] */
-    int less;                /* bits of the sums that are divided by 1 less */
+    int less;                /* bits of the sums whose divisor is 1 too small */
     int undivided;           /* bits of the sums that are divided by `divisor` */
     int stale;               /* bits of the statistics taken from the previous or the first group */
     int carried;             /* sums begin with the SUMS, or MEANS, of the previous group */
-    int shifted;             /* bits: feature j takes these of j + 1; BACK: of j - 1 */
+    int shifted;             /* bits: what feature j takes from j + 1; BACK: from j - 1 */
     int saved, mean_saved, running, x_as_sum;
     int mean_g, mean_gx;          /* backward: how often each mean is subtracted */
-    int gx_without_xhat, gx_rstd; /* mean_gx's term lacks xhat; has more factors rstd */
+    int gx_without_xhat, gx_rstd; /* mean_gx's term lacks xhat; has 1 more or less rstd */
     int gain_in, operand;
     int gradients_gained;           /* OF_GAMMA, OF_BETA: gamma * dy replaces dy */
     int gradients_averaged;         /* means over the rows instead of sums */
@@ -145,15 +141,15 @@ typedef struct formula {
     int mean_whole;                 /* the mean is summed over all elements */
     int activation, clipped, drops; /* drops: 0 wherever the output is 0 */
     int x_is_y;                     /* y replaces x */
-    int updated;                    /* inference after an update by momentum; 2: unbiased */
+    int updated;                    /* inference first updates by momentum; 2: unbiased */
     int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
     int permuted;              /* bits as in shifted: element e of `length` takes element */
     size_t unit, length, ways; /* e % ways * (length / ways) + e / ways, counted in `unit` */
     int gradients_of;          /* the gradients that gradients_in concerns; 0: both */
     int products_in;           /* 0, or 1 + the type that rounds dy * xhat */
-    int rows_out;              /* dgamma, dbeta: `row` to `rows_end` count rows_out - 1 times */
+    int rows_out;              /* rows `row` to `rows_end` - 1 count rows_out - 1 times */
     size_t lanes;              /* every lanes-th element is summed twice, from the first on */
-    size_t padding;            /* number of elements 0 - mean that the squares include */
+    size_t padding;            /* number of extra terms (0 - mean)^2 in the squares */
     size_t row, rows_end;      /* only these rows go into dgamma and dbeta */
     long double eps, divisor, factor, offset, limit, past_weight, momentum, step;
 } formula;
@@ -161,7 +157,7 @@ typedef struct formula {
 formula formula_right(const subject *s);
 
 /* One output: a formula's values, the scale of its errors, the error allowed after rounding, and
- * whether the formula leaves a number open. */
+ * the numbers that may be anything (open). */
 typedef struct column {
     size_t count;
     double *value, *scale, *allowed;
@@ -184,8 +180,8 @@ typedef struct mismatch {
     double rms, largest;
     double was;        /* the rms error of the right formula for the same numbers */
     size_t beyond;     /* numbers with an error above the bound */
-    size_t hits;       /* numbers far beyond the right formula's bound, and within this formula's */
-    size_t not_finite; /* numbers where exactly one of the two is NaN */
+    size_t hits;       /* numbers far beyond the right formula's bound, but within this formula's */
+    size_t not_finite; /* numbers that are NaN in only one of both */
     size_t finite;     /* of the subject's */
 } mismatch;
 
@@ -209,13 +205,13 @@ mismatch formula_residual(workspace *w, bool right);
 void formula_forward(workspace *w, const formula *r);
 void formula_backward(workspace *w, const formula *r);
 
-/* Returns the formula's x, with the residual. */
+/* Returns x as the formula takes it, with the residual. */
 long double formula_input(const subject *s, const formula *r, size_t i);
 /* Returns the gate's factor of the normalized value or, with `first`, of x. */
 long double formula_gate(const subject *s, const formula *r, bool first, size_t i);
 /* Returns the formula's dy: the gradient of the normalized value times the gain. */
 long double formula_dy(const subject *s, const formula *r, size_t i);
-/* Returns the term of the residual, or dresidual, in the sum. */
+/* Returns what the formula adds for the residual or dresidual `past`. */
 long double formula_past(const formula *r, long double past);
 /* Returns v, rounded if the formula rounds any of `what`. */
 long double formula_rounded(const formula *r, int what, long double v);
@@ -230,11 +226,12 @@ long double formula_divisor(const formula *r, int sum, long double length);
 /* Changes the means as if each group's sum began with the previous group's sum or mean. */
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean);
 bool formula_is_summed(const workspace *w, const formula *r, size_t i);
-/* Returns the index of the element whose `what` element i takes; -1: beyond the row. */
+/* Returns the index from which element i takes its x, gamma or beta (what: OF_X, ...); -1: beyond
+ * the row. */
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
 
-/* Store number i of an output: as v; as any number, if the mistake leaves the number open; or as
- * either of two numbers. */
+/* Set number i of an output: to v; to any number, if the mistake does not determine it; or to the
+ * one of two numbers that is nearer to the subject's. */
 void formula_put(workspace *w, nl_arg o, size_t i, long double v);
 void formula_put_any(workspace *w, nl_arg o, size_t i);
 void formula_put_either(workspace *w, nl_arg o, size_t i, long double one, long double two);

@@ -9,8 +9,8 @@ typedef struct group_sums {
     long double weight, scale, d, x, xx, xd, dd;
 } group_sums;
 
-/* Fits their y - y = gain * (a + b * xhat + rest) in each group: a and b by least squares, with the
- * weights gain^2. */
+/* Fits (the subject's y) - y = gain * (a + b * xhat + rest) in each group: a and b by least squares
+ * with the weights gain^2. */
 pattern growth_pattern(const subject *s, double *rest) {
     const nl_problem *p = s->p;
     size_t groups = ref_groups(p);
@@ -94,8 +94,8 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
     double m = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
     bool rest_is_rounding = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / m;
     if (grows(all, 1.5, 2.6) && p->shrinking > 0.97)
-        return "squares around a mean that is a little off, not corrected: the variance is always "
-               "too large, by the square of kappa";
+        return "squares around a mean that is a little off, without a correction: the variance is "
+               "always too large, by an error that grows as kappa squared";
     if (grows(all, 1.5, 2.6))
         return "one-pass variance, E[x^2] - mean^2: grows with the square of kappa";
     if (grows(all, 0.6, 1.5) && grows(rest, 0.6, 1.5))
@@ -104,8 +104,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
         return "the mean rounded to a float, as in two-pass and Welford: grows with kappa, and is "
                "the same along a row";
     if (s->narrow != NL_F32 && rest_is_rounding && m >= 16)
-        return "statistics in 16 bits, or what else gives each row a factor and an offset of its "
-               "own";
+        return "statistics in 16 bits, or another cause of an own factor and offset in each row";
     return NULL;
 }
 
@@ -144,6 +143,6 @@ const char *growth_at_one_kappa(const subject *s, const double *kappa, const dou
             square += error[g] > 0.01 * kappa[g] * kappa[g] && error[g] < 4 * kappa[g] * kappa[g];
     }
     if (far < 8 || 4 * square < 3 * far) return NULL;
-    return "one-pass variance, E[x^2] - mean^2: a factor in each row, about as wrong as kappa "
-           "squared";
+    return "one-pass variance, E[x^2] - mean^2: each row has a wrong factor, by about kappa "
+           "squared units";
 }

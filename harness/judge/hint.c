@@ -88,7 +88,7 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     if (!added && o == NL_Y && from && unwritten && unwritten == r->count / row * (row - from))
         text_append(cause, size, ": the tail of each row");
     if (!added && o == NL_Y && q->s.p->n > 1 && unwritten == r->count - row && r->first < row)
-        text_append(cause, size, ": all rows were written to row 0, as with v instead of row?");
+        text_append(cause, size, ": all rows were written to row 0: is row missing in an index?");
     return added || unwritten;
 }
 
@@ -98,7 +98,7 @@ static bool find_any_nan(const enquiry *q, char *cause, size_t size) {
     return found;
 }
 
-/* Are nearly all wrong numbers NaN, or nearly all expected ones? If so, too few groups are left to
+/* Are nearly all wrong numbers NaN, or should nearly all be NaN? If so, too few groups are left to
  * compare formulas. */
 static bool find_class(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
@@ -112,15 +112,14 @@ static bool find_class(const enquiry *q, char *cause, size_t size) {
     if (10 * lost >= 9 * r->wrong)
         snprintf(
             cause, size,
-            "NaN is right there, and was lost: an input has one, or 0 / 0, inf - inf or 0 * inf "
-            "gives it");
+            "NaN is right there, and was lost: an input is NaN, or 0 / 0, inf - inf or 0 * inf "
+            "gives NaN");
     else if (10 * made >= 9 * r->wrong)
         snprintf(cause, size,
-                 "NaN where a number is right: 0 / 0, inf / inf, inf - inf or 0 * inf on the way");
+                 "NaN where a number is right: a step was 0 / 0, inf / inf, inf - inf or 0 * inf");
     return 10 * (lost > made ? lost : made) >= 9 * r->wrong;
 }
 
-/* Names the likely mistakes. */
 static void name_likely(hint *out) {
     const int used = snprintf(out->cause, sizeof out->cause, "likely: %s", out->m.prefix);
     mechanism_text(&out->m, out->cause + used, sizeof out->cause - (size_t)used);
@@ -170,7 +169,8 @@ static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     for (size_t i = 0; i < q->wrong[NL_MEAN].count; i++)
         if (fabsl(q->s.got[NL_MEAN][i] - q->s.want->mean[i]) * q->s.want->rstd[i] > 1e-3L)
             return false;
-    snprintf(cause, size, "likely: the mean was saved before its correction, which y has");
+    snprintf(cause, size,
+             "likely: the mean was saved before its correction; y has the corrected mean");
     return true;
 }
 
@@ -183,10 +183,11 @@ static bool find_near_mean(const enquiry *q, char *cause, size_t size) {
     if (q->s.p->pass != NL_FORWARD || nl_layers[q->s.p->op].by_channel) return false;
     const size_t rows = q->s.p->n, row = r->first / (r->count / rows);
     if (method == NL_REFINED && !(q->s.want->var[row] > 0))
-        found = "squares around a mean that is a little off: n c^2 was not subtracted, or added";
+        found = "squares around a mean that is a little off by c: n c^2 was not subtracted, or was "
+                "added";
     if (method == NL_SHIFTED && q->expectations.kappa >= 8 && rows > 1 &&
         !memchr(r->rows + 1, 1, rows - 1))
-        found = "row 0 has no K near its mean: there it is the one-pass variance";
+        found = "row 0 has no shift near its mean: its variance is a one-pass variance";
     if (found) snprintf(cause, size, "likely: %s", found);
     return found;
 }
@@ -239,8 +240,9 @@ static void find_cause(enquiry *q, hint *out) {
     }
     if (!is_wrong(q)) {
         out->known = false;
-        snprintf(cause, size,
-                 "unknown: right when called again, so more than its arguments decide");
+        snprintf(
+            cause, size,
+            "unknown: right when called again, so the result depends on more than the arguments");
         return;
     }
     if (!same(q, FIRST, ZERO_SCRATCH)) {
@@ -249,7 +251,7 @@ static void find_cause(enquiry *q, hint *out) {
     }
     if (q->right_apart) {
         snprintf(cause, size,
-                 "wrong in place alone: an input was overwritten before it was last read, or the "
+                 "wrong only in place: an input was overwritten before it was last read, or the "
                  "branch for calls in place is wrong");
         return;
     }

@@ -42,8 +42,6 @@ bool samples_take(const instance *of, int threads, sample out[SAMPLES]);
 void samples_free(sample of[SAMPLES]);
 bool sample_same(const sample *a, const sample *b); /* also true if a call failed */
 
-/* Finds the method of an implementation by its errors on rows whose means lie at growing distances
- * from 0. */
-
-/* Returns the method if NL_IMPL promises a better one; else NULL. */
+/* Finds an implementation's method by its errors on rows whose means grow. Returns the method if
+ * NL_IMPL promises a better one; else NULL. */
 const char *method_found(const nl_impl *impl, nl_op op);

@@ -33,7 +33,7 @@ static bool name_place(judgement *j) {
     const char *at = strchr(where, ',');
     if (!at || !(error >= size / 4) || !isfinite(error)) return false;
     snprintf(j->mechanism, sizeof j->mechanism,
-             "wrong%s: not written, or of another call; no others are wrong", at);
+             "wrong%s: not written, or of another call; all other numbers are right", at);
     return true;
 }
 
@@ -91,7 +91,7 @@ static double *copy_tensors(judgement *j, const double *to[NL_ARGS], double *nex
     return next;
 }
 
-/* Copies dgamma and dbeta as doubles, and dy in the type that the bounds read. */
+/* Copies dgamma and dbeta as doubles to `next`, and dy in its type for the bounds. */
 static bool copy_vectors(judgement *j, const double *dy, double *next) {
     const nl_problem *p = &j->of->p;
     for (nl_arg a = NL_DGAMMA; a <= NL_DBETA; a++) {

@@ -82,7 +82,7 @@ const char *judgement_number(const judgement *j, nl_arg o, size_t i, char text[2
 
 void judgement_print(const judgement *j, const char *y_path, FILE *out);
 
-/* Writes one line without a mistake, then a line for each tested mistake. */
+/* Writes a line for the right formula ("none"), then a line for each tested mistake. */
 void judgement_csv(const judgement *j, FILE *out);
 
 /* Compares the bits of rows with the bits of the same rows in another batch. */
@@ -95,8 +95,8 @@ typedef struct batches {
     const char *ulps_of;     /* "": ulps of the judged type; " of f64": ulps of the files' type */
 } batches;
 
-/* Are the last `axes` axes of part, which make a row, equal to x's, and does x have enough rows
- * from `first` on? False: error says what is wrong, without a subject: "has shape (23,): ...". */
+/* Do the last `axes` axes, which make a row, have equal sizes in part and x, and does x have enough
+ * rows from `first` on? False: error is a sentence without subject: "has shape (23,): ...". */
 bool batches_fit(const npy *x, size_t axes, const npy *part, size_t first, char *error,
                  size_t size);
 batches batches_compare(const judgement *j, const npy *part, size_t first);

@@ -27,7 +27,7 @@ const char *judgement_number(const judgement *j, nl_arg o, size_t i, char text[2
     return text;
 }
 
-/* A NaN has no sign. */
+/* Removes the sign of a NaN. */
 static long double unsigned_nan(long double v) {
     return isnan(v) ? (long double)NAN : v;
 }
@@ -104,8 +104,8 @@ static void print_growth(const judgement *j, FILE *out) {
             j->rounding ? j->rounding
             : g->decides
                 ? "no known method grows like that"
-                : "that decides nothing: it takes 8 points near a line, and a range of kappa "
-                  "of 8 times");
+                : "this decides nothing: needed are 8 points near a line, whose largest kappa "
+                  "is at least 8 times the smallest");
 }
 
 /* If the likely mistake explains a part of the error, prints that part and the rest. */
@@ -162,7 +162,7 @@ static void why_text(const judgement *j, char *text, size_t size) {
         range = range || (!a->promised && !its_far);
     }
     *text = '\0';
-    if (far) text_append(text, size, "rounding alone may be half as large as the numbers");
+    if (far) text_append(text, size, "rounding errors alone may be half as large as the numbers");
     if (far && nl_layers[j->s.p->op].centred && j->s.p->pass != NL_BACKWARD)
         snprintf(text + strlen(text), size - strlen(text), " (kappa up to %.3g)", kappa);
     if (range || !far) {
@@ -229,7 +229,7 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     fprintf(out, "largest error    %s\nrms error        %s", units_text(c->largest, largest),
             units_text(c->rms, rms));
     if (c->not_finite)
-        fprintf(out, ", without the %zu that are NaN or infinite, or should be", c->not_finite);
+        fprintf(out, ", without %zu numbers that are NaN or infinite, or should be", c->not_finite);
     fprintf(out, "\nexactly rounded  %.1f %% of %zu elements\n",
             100 * (double)c->exact / (double)c->count, c->count);
     print_worst(j, out);

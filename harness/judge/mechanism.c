@@ -48,7 +48,7 @@ static void compare(workspace *w, const mistake *m, hypothesis *h) {
 }
 
 /* truth: the mismatch of the right formula. room: number of numbers that may still be computed.
- * False: too few. */
+ * False: the mistake needs more. */
 static bool evaluate(workspace *w, const mistake *m, hypothesis *h, const mismatch *truth,
                      bool screened, size_t *room) {
     enum { KEPT = 8 }; /* mistakes that pass the screen and are compared on all numbers */
@@ -111,7 +111,7 @@ static bool test(const subject *s, mechanism *out) {
     const size_t tried = mistakes_list(s, &w, all);
     const bool screened = screen(&w);
     bool wholly = false;
-    double cast = -1; /* the rms error that the other casting leaves */
+    double cast = -1; /* the rms error left by a cast at the other place */
     size_t room = s->most ? s->most : SIZE_MAX;
     out->count = out->untried = 0;
     for (size_t i = 0; i < tried; i++) {

@@ -37,7 +37,7 @@ void observed_add(mistake_list *l);
  * fit. */
 double fit_eps(workspace *w);
 
-/* Fits a constant factor of y or dx, and, independently, a constant offset, by least squares. */
+/* Fits a constant factor of y or dx by least squares. Fits a constant offset, independently. */
 void fit_line(workspace *w, double *factor, double *offset);
 
 /* Lists the mistakes that may concern the subject; returns their number. Overwrites w, the
@@ -50,8 +50,8 @@ typedef struct hypothesis {
     bool fitted;    /* has a fitted number, which reduces any error */
     double removes; /* share of the rms error that the mistake removes; below 0: the error grows */
     mismatch left;
-    bool explains; /* removes MECHANISM_ENOUGH or gives half of the wrong numbers, and adds no
-                    * NaN */
+    bool explains; /* removes MECHANISM_ENOUGH, or reproduces three quarters of the wrong
+                    * numbers; adds no NaN */
     bool wholly;   /* explains, and leaves no more than rounding may cost */
 } hypothesis;
 
@@ -72,7 +72,7 @@ typedef struct mechanism {
     hypothesis found[HYPOTHESES_MAX];
     size_t count, likely; /* likely: number of first hypotheses that fit equally well */
     size_t untried;       /* mistakes not tested because of the subject's `most` */
-    const char *prefix;   /* "only there: " if tested in the wrong region; words for the output if
+    const char *prefix;   /* "only there: " if tested in the wrong region, "in this output: " if
                            tested in one output; else "" */
 } mechanism;
 

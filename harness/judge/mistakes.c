@@ -9,24 +9,24 @@
 
 enum { F = NL_BIT(NL_FORWARD), B = NL_BIT(NL_BACKWARD), I = NL_BIT(NL_INFERENCE), ALL = F | B | I };
 
-/* A further condition, besides the passes, for a mistake to be possible. */
+/* A mistake is possible only under this condition, and in its passes. */
 enum {
     ANY,
     HALVES,        /* y or dx has 16 bits */
     PLACES,        /* a group is a channel with several places */
-    GROUPS_BEFORE, /* most groups follow another group */
-    MEANS_BEFORE,  /* most groups follow a group with a mean */
+    GROUPS_BEFORE, /* there are more than two groups */
+    MEANS_BEFORE,  /* there are more than two groups, with means */
     GRADIENTS,     /* dgamma and dbeta were given */
     DGAMMA,        /* dgamma was given */
-    ROWS,          /* there are two rows */
+    ROWS,          /* there are at least two rows */
     RUNNING,       /* running statistics were given */
     GAIN,          /* gamma was given */
     AFFINE,        /* gamma and beta were given */
     RESIDUAL,      /* the residual, or dresidual, was given */
     ROUNDED_SUM,   /* a residual was given, and x + residual is rounded */
     CENTRED,       /* there is a mean */
-    LAST_GATE,     /* a gate comes last, */
-    FIRST_GATE     /* or first */
+    LAST_GATE,     /* the gate multiplies the output */
+    FIRST_GATE     /* the gate multiplies x */
 };
 
 #define AT(field) offsetof(formula, field)
@@ -41,13 +41,12 @@ static const struct row {
 } rows[] = {
     {"copied", F | I, ANY, AT(output), COPIED, "y is x: nothing was computed, or not stored"},
     {"dx-copied", B, ANY, AT(output), COPIED, "dx is dy: nothing was computed, or not stored"},
-    {"flushed", ALL, ANY, AT(range), FLUSHED,
-     "numbers too small for a normal one became 0: flushed to zero"},
+    {"flushed", ALL, ANY, AT(range), FLUSHED, "subnormal results became 0: flushed to zero"},
     {"x-flushed", ALL, ANY, AT(range), X_FLUSHED, "subnormal x were taken as 0"},
     {"saturated", ALL, HALVES, AT(range), SATURATED,
-     "what overflows became the largest number, not infinite"},
+     "results that overflow became the largest number, not infinite"},
     {"not-normalized", F | I, ANY, AT(output), NOT_NORMALIZED,
-     "gamma and beta on x itself, not normalized"},
+     "gamma and beta were applied to x, which was not normalized"},
     {"rstd-alone", F | I, ANY, AT(output), RSTD_ALONE, "y is rstd: x was not multiplied by it"},
     {"no-brackets", F | I, CENTRED, AT(output), NO_BRACKETS,
      "x - mean * rstd instead of (x - mean) * rstd: brackets are missing"},
@@ -131,11 +130,12 @@ static const struct row {
     {"gelu-fast", F | I, ANY, AT(activation), GELU_FAST,
      "a GELU, as y * sigmoid(1.702 y), behind the layer"},
     {"layer-twice", F, ANY, AT(x_is_y), 1, "the layer was applied twice"},
-    {"y-for-x", B, ANY, AT(x_is_y), 1, "x is y, as overwritten in place: all is of y (beta: 0)"},
+    {"y-for-x", B, ANY, AT(x_is_y), 1,
+     "y instead of x everywhere, as if x was overwritten in place (beta taken as 0)"},
     {"y-for-x-in-dx", B, ANY, AT(operand), Y_FOR_X | BESIDE | WITHIN,
-     "y instead of x in dx, with mean and rstd of x (beta: 0)"},
+     "y instead of x in dx, with mean and rstd of x (beta taken as 0)"},
     {"y-for-x-in-backward", B, DGAMMA, AT(operand), Y_FOR_X | BESIDE | WITHIN | IN_DGAMMA,
-     "y instead of x in dx and dgamma, with mean and rstd of x (beta: 0)"},
+     "y instead of x in dx and dgamma, with mean and rstd of x (beta taken as 0)"},
     {"mean-absolute", F, ANY, AT(variance), ABSOLUTE_OUT,
      "the mean of |x| instead of the root of the mean square"},
     {"mean-absolute-eps", F, ANY, AT(variance), OF_ABSOLUTE,
@@ -158,7 +158,7 @@ static const struct row {
     {"first-in-output", F, CENTRED, AT(centred), FIRST_ALONE,
      "y is made of x - x[0]: the mean of x - x[0] was not subtracted"},
     {"rest-in-output", F, CENTRED, AT(centred), REST_ALONE,
-     "y is made of x - c, c the mean of x - x[0]: x[0] was not subtracted"},
+     "y is made of x - c with c = mean(x - x[0]): x[0] was not subtracted"},
     {"not-squared", F, ANY, AT(variance), OF_PLAIN,
      "the variance, or mean square, is a mean of numbers that were not squared"},
     {"squared-late", F, ANY, AT(variance), SQUARED_LATE,
@@ -166,9 +166,9 @@ static const struct row {
     {"mean-square-added", F, CENTRED, AT(variance), MEAN_ADDED,
      "the sign: E[x^2] + mean^2 instead of E[x^2] - mean^2"},
     {"mean-not-squared", F, CENTRED, AT(variance), MEAN_TAKEN,
-     "E[x^2] - mean instead of E[x^2] - mean^2: it was not squared"},
+     "E[x^2] - mean instead of E[x^2] - mean^2: the mean was not squared"},
     {"rest-not-shifted", F, CENTRED, AT(variance), REST_TAKEN,
-     "E[x^2] - c^2, c the mean of x - x[0]: the squares were not of x - x[0]"},
+     "E[x^2] - c^2 with c = mean(x - x[0]): the squares should be of x - x[0]"},
     {"mean-is-first", F, CENTRED, AT(mean_is_first), 1,
      "the mean is x[0]: in Welford's d / (i + 1), a division of integers?"},
     {"mean-less", F, CENTRED, AT(less), OF_MEAN, "n - 1 instead of n: the divisor of the mean"},
@@ -200,8 +200,8 @@ static const struct row {
     {"momentum-swapped", F, ANY, AT(running), SWAPPED,
      "momentum weighs the old statistic, not the new one"},
     {"running-bias", F, ANY, AT(running), OTHER_BIAS,
-     "running_var took the other variance: n - 1 instead of n, or n instead of n - 1"},
-    {"running-eps", F, ANY, AT(running), WITH_EPS, "running_var took eps with the variance"},
+     "running_var took the wrong variance: n - 1 instead of n, or n instead of n - 1"},
+    {"running-eps", F, ANY, AT(running), WITH_EPS, "running_var includes eps"},
     {"running-twice", F, ANY, AT(running), UPDATED_TWICE,
      "the running statistics were updated twice"},
     {"saved-running-mean", F, RUNNING, AT(mean_saved), RUNNING_MEAN,
@@ -235,7 +235,7 @@ static const struct row {
      "the sign: xhat * mean(g * xhat) was added, not subtracted"},
     {"mean-gx-plain", B, ANY, AT(gx_without_xhat), 1, "mean(g * xhat) was not multiplied by xhat"},
     {"gx-rstd-missing", B, ANY, AT(gx_rstd), -1,
-     "rstd is missing once in xhat * mean(g * xhat), as with x - mean instead of one xhat"},
+     "xhat * mean(g * xhat) has x - mean instead of one xhat: an rstd is missing"},
     {"gx-rstd-twice", B, ANY, AT(gx_rstd), 1, "one rstd too many in xhat * mean(g * xhat)"},
     {"mean-g-less", B, CENTRED, AT(less), OF_G, "n - 1 instead of n: the divisor of mean(g)"},
     {"mean-gx-less", B, ANY, AT(less), OF_GX, "n - 1 instead of n: the divisor of mean(g * xhat)"},

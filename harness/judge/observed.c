@@ -26,7 +26,7 @@ static double bare(const mistake_list *l, size_t i) {
            (double)(formula_gain_at(s, &l->right, j) * formula_gate(s, &l->right, false, i));
 }
 
-/* Returns a number with few digits if one lies next to v, else v. */
+/* Returns v rounded to two digits if that is very close to v, else v. */
 static double few_digits(const mistake_list *l, double v) {
     char text[32];
     snprintf(text, sizeof text, "%.2g", v);
@@ -34,7 +34,7 @@ static double few_digits(const mistake_list *l, double v) {
     return fabs(near - v) <= (l->s->p->dtype == NL_F32 ? 1e-4 : 2e-3) * fabs(v) ? near : v;
 }
 
-/* Clipped outputs: the largest number occurs several times. */
+/* Adds clipping if the largest number occurs several times. */
 static void add_clipped(mistake_list *l) {
     const bool backward = l->s->p->pass == NL_BACKWARD;
     const double near = 1 - 4 * (double)ref_unit(l->s->p->dtype);
@@ -59,8 +59,8 @@ static void add_clipped(mistake_list *l) {
     }
 }
 
-/* Dropout: half of the rows or more have zeros, no row is all zeros, and the other values are larger
- * by dropout's factor. */
+/* Adds dropout if at least half of the rows have zeros, no row is all zeros, and the other values
+ * are larger by dropout's factor. */
 static void add_dropout(mistake_list *l) {
     const subject *s = l->s;
     const size_t row = s->p->c * s->p->s;
@@ -102,7 +102,7 @@ static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     return 0;
 }
 
-/* int8 with a scale: 127 steps up to the largest number, or the steps seen in y. */
+/* Adds rounding to int8: with 127 steps up to the largest number, or the steps seen in y. */
 static void add_grids(mistake_list *l) {
     const subject *s = l->s;
     double x = 0, gamma = 0;
@@ -130,8 +130,7 @@ static void add_grids(mistake_list *l) {
     f->rounds = AN_OUTPUT, f->to = GRID, f->step_of_row = 1;
 }
 
-/* Returns the squared error over some elements of a formula that differs from the right one in the
- * order of elements. */
+/* Returns the squared error, over some elements, of a formula with another order of elements. */
 static double order_error(const mistake_list *l, const formula *f) {
     enum { MOST = 2048, STRIDE = 7919 };
     const subject *s = l->s;
@@ -151,7 +150,7 @@ static double order_error(const mistake_list *l, const formula *f) {
     return sum;
 }
 
-/* Transposed features or rows, as heads x width instead of width x heads. Tries each divisor, adds the best. */
+/* Adds the best transposition of features or rows, as heads x width instead of width x heads. */
 static void add_order(mistake_list *l, int what, const char *name, size_t unit, size_t length) {
     formula best = l->right;
     double least = 0.5 * order_error(l, &l->right);
@@ -177,7 +176,7 @@ static void add_orders(mistake_list *l) {
     add_order(l, backward ? OF_X : all, backward ? "dx" : "y", p->s, p->c);
     add_order(l, OF_X, "rows", p->c * p->s, p->n);
     if (p->s > 1 && !backward) add_order(l, all, "places", 1, p->c * p->s);
-    for (size_t ways = 2; ways < p->c && backward; ways++) { /* dx does not show gamma */
+    for (size_t ways = 2; ways < p->c && backward; ways++) { /* dx does not show gamma's order */
         if (p->c % ways) continue;
         formula *f =
             mistake_add(l, "order-gamma", ways, "gamma in another order: %zu x %zu, transposed",
@@ -242,7 +241,7 @@ static void add_past(mistake_list *l) {
     l->out[l->count - 1].fitted = true;
 }
 
-/* Adds statistics of the first elements only, as in pRMSNorm or if only one warp adds. */
+/* Adds statistics of the first elements only, as in pRMSNorm or when only one GPU warp adds. */
 static void add_first(mistake_list *l) {
     const subject *s = l->s;
     const size_t m = nl_group_size(s->p);
@@ -325,7 +324,7 @@ static void add_block(mistake_list *l, bool twice) {
     free(before);
     if (to > p->n) to = p->n;
     const size_t rows = to - from;
-    const bool end = from == 0 || to == p->n; /* the table of families has such mistakes, too */
+    const bool end = from == 0 || to == p->n; /* add_gradients() has such mistakes, too */
     if (!rows || rows == p->n || (end && (rows == 1 || rows == p->n - 1)) ||
         (end && s->threads > 1) || (!twice && end && (rows == p->n / 2 || rows == p->n - p->n / 2)))
         return;

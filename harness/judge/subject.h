@@ -45,10 +45,10 @@ bool region_make(const subject *s, nl_arg output, region *out);
 void region_free(region *r);
 bool region_has(const subject *s, const region *r, size_t i);
 
-/* Writes such as "5 of 185: in every row, from feature 32 on: the tail". */
+/* Writes, for example, "in 5 of 185 elements, from feature 32 on: the tail". */
 void region_text(const subject *s, const region *r, char *text, size_t size);
 
-/* For all outputs: "mean, rstd are wrong in every element; y is wrong in ...; right: residual_out". */
+/* Writes "mean, rstd are wrong in every element; y is wrong in ...; right: residual_out". */
 void regions_text(const subject *s, const region of[NL_ARGS], char *text, size_t size);
 
 void text_append(char *text, size_t size, const char *more);

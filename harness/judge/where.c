@@ -31,8 +31,9 @@ static spot axes_of(const nl_problem *p, nl_arg o) {
     return (spot){last.row + 1, last.feature + 1, 1};
 }
 
-/* Rounding is monotone, so a float sum of squares is at least its largest term, and |x - m| * rstd <=
- * sqrt(c) whatever the mean m. x * a + b adds 3 roundings of mean * rstd; the factor 2 covers all other roundings. */
+/* Returns a limit of |y|. Rounding is monotone, so a float sum of squares is at least its largest
+ * term, and |x - m| * rstd <= sqrt(c) for any m. x * a + b adds 3 roundings of mean * rstd; the
+ * factor 2 covers all other roundings. */
 static long double largest_y(const subject *s, size_t i) {
     const nl_problem *p = s->p;
     const size_t g = nl_group_of(p, i), j = nl_feature_of(p, i);

@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Opens a workspace, and fills scale and allowed once for all formulas, since the bounds of column
- * sums are slow. The bound has one more unit, because the formula's value is rounded too. */
+ * sums are slow. `allowed` is the bound and one unit, since the formula's value is rounded too. */
 bool workspace_open(workspace *w, const subject *s) {
     size_t count = s->p->n * s->p->c * s->p->s, numbers = 0;
     *w = (workspace){.s = s, .count = count, .to = count};
@@ -64,7 +64,7 @@ mismatch formula_residual(workspace *w, bool right) {
             left.largest = fmax(left.largest, e), left.beyond += !within;
             left.finite += isfinite(w->s->got[o][i]);
             left.hits += within && !(k->was[i] <= 8 * k->allowed[i]);
-            /* with 16-bit outputs, the usual rounding of floats explains no error */
+            /* beside y in 16 bits, the usual rounding error of a float does not count */
             if (t != w->s->p->dtype && e <= (isinf(k->allowed[i]) ? USUAL : k->allowed[i])) e = 0;
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
             if (right) k->was[i] = e;
@@ -84,7 +84,8 @@ double fit_eps(workspace *w) {
     long double *up = w->mean, *down = w->rstd;
     double *eps = y ? malloc((groups + 1) * sizeof *eps) : NULL;
     for (size_t g = 0; g < groups; g++) up[g] = down[g] = 0;
-    for (size_t i = 0; eps && i < w->count; i++) { /* their y - beta = ratio * gain * xhat */
+    for (size_t i = 0; eps && i < w->count;
+         i++) { /* the subject's y - beta = ratio * gain * xhat */
         size_t g = nl_group_of(s->p, i), j = nl_feature_of(s->p, i);
         long double v = ref_factor(s->p, s->in->gamma, s->want, i) * s->want->xhat[i];
         up[g] += v * (y[i] - (s->in->beta ? s->in->beta[j] : 0)), down[g] += v * v;
