@@ -33,7 +33,7 @@ def _from_dlpack(given: Any) -> NDArray[Any]:
     if getattr(given, "is_neg", bool)():  # PyTorch would export the memory without the sign
         raise ValueError("it is negated when it is read: pass tensor.resolve_neg()")
     if getattr(given, "requires_grad", False) is True:
-        raise ValueError("it requires gradients, which normlab.torch has; without them pass tensor.detach()")
+        raise ValueError("it requires gradients: use normlab.torch, or pass tensor.detach()")
     if dtype == "torch.bfloat16":  # NumPy's DLPack lacks the type
         return _from_dlpack(given.view(sys.modules["torch"].int16)).view(bfloat16())
     if dtype == "bfloat16":  # JAX uses the type of ml_dtypes
@@ -45,7 +45,7 @@ def _from_dlpack(given: Any) -> NDArray[Any]:
 
 
 def as_array(given: Any, name: str) -> NDArray[Any]:
-    """The same memory as a plain NumPy array. TypeError: it is not an array, or not in the CPU's memory."""
+    """`given` as a plain NumPy array, without a copy. TypeError: it is not an array, or not in the CPU's memory."""
     if isinstance(given, np.ma.MaskedArray):
         raise TypeError(f"{name} is a masked array, whose mask would be ignored: pass {name}.data")
     if isinstance(given, np.ndarray):
@@ -62,7 +62,7 @@ def as_array(given: Any, name: str) -> NDArray[Any]:
 
 
 def as_given(array: NDArray[Any], x: Any) -> Any:
-    """Returns a tensor, without a copy, if x is a tensor of PyTorch: NumPy has no bfloat16."""
+    """The array itself or, if x is a tensor of PyTorch, a tensor in the same memory."""
     torch = sys.modules.get("torch")
     if torch is None or not isinstance(x, torch.Tensor):
         return array

@@ -11,30 +11,30 @@ _PARAMETERS = {
     "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm", "gated_rmsnorm", "gate_first_rmsnorm" or "batchnorm"', "The layer."),
     "dy": ("as x", "The gradient of the layer's result."),
     "x": ("(..., c), float32, float16 or bfloat16; may be a view with evenly spaced rows",
-          "What is normalized; tensors have its type, and arithmetic is float32."),
+          "The input. All tensors have its type; arithmetic is float32."),
     "gamma": (_WEIGHTS, "The gain and the bias. None: ones for the gain, zeros for the bias."),
     "beta": (_WEIGHTS, "The gain and the bias. None: ones for the gain, zeros for the bias."),
     "w": (_WEIGHTS, "The gain is 1 + w; None: the gain is 1."),
     "eps": ("float", "Is added to the variance, or to the mean square."),
-    "gate": ("as x", "silu(gate) multiplies the result, or x if gate_first."),
+    "gate": ("as x", "silu(gate) multiplies the result or, with gate_first, x."),
     "gate_first": ("bool", "silu(gate) multiplies x before the norm, not the result."),
     "dgate": ("as x", "Receives the gradient of gate; may be the array of gate."),
     "residual": ("as x", "Is added to x in float32; the sum is normalized."),
-    "cast_before_weight": ("bool", "Round the normalized value to x's type before gamma (Llama, vLLM)."),
+    "cast_before_weight": ("bool", "Round the normalized value to x's type before gamma multiplies it (Llama, vLLM)."),
     "rounded_sum": ("bool", "Round the sum with the residual to x's type before it is normalized (transformers)."),
     "out": ("as x", "Receives the result; None: a new array. May be x; in backward, dy or dresidual."),
     "residual_out": ("as x", "Receives x + residual, rounded: the x of the backward pass. May be residual."),
     "mean": (_ROWS, "The statistics. Forward writes them, backward reads them; None: backward computes them."),
     "rstd": (_ROWS, "The statistics. Forward writes them, backward reads them; None: backward computes them."),
     "dresidual": ("as x", "The gradient of residual_out from its other uses; it is added to dx."),
-    "dgamma": (_WEIGHTS, "Receive the sums over all rows; earlier values are replaced."),
-    "dbeta": (_WEIGHTS, "Receive the sums over all rows; earlier values are replaced."),
-    "dw": (_WEIGHTS, "Receives the sum over all rows; earlier values are replaced."),
+    "dgamma": (_WEIGHTS, "Receive the gradients, sums over all rows; old values are replaced."),
+    "dbeta": (_WEIGHTS, "Receive the gradients, sums over all rows; old values are replaced."),
+    "dw": (_WEIGHTS, "Receives the gradient, a sum over all rows; old values are replaced."),
     "running_mean": (_FEATURES, "The running statistics, which training updates and inference uses."),
     "running_var": (_FEATURES, "The running statistics, which training updates and inference uses."),
     "training": ("bool", "Normalize by x's own statistics; each channel needs more than one value."),
-    "momentum": ("float", "The weight of the new running statistics."),
-    "biased_running_var": ("bool", "Keep the biased variance: divide the sum of squares by m, not by m - 1."),
+    "momentum": ("float", "The weight of the new value in the running statistics."),
+    "biased_running_var": ("bool", "running_var gets the biased variance: a sum of squares over m, not m - 1."),
     "channels_last": ("bool", "The memory of x is (N, ..., C), such as NHWC."),
     "impl": ("Impl", 'A row of implementations(), or "NAME" or "NAME@ISA"; None: the best.'),
     "threads": ("int", "The largest number of threads; the results of an implementation do not depend on it."),
@@ -52,7 +52,7 @@ def documented(returns: str, raises: str = _RAISES,
     """Puts the sections before the example of the docstring. special: entries for the function's own parameters."""
     def add(function: _Function) -> _Function:
         text = function.__doc__ or ""
-        if "\n    >>> " in text:  # Python 3.13 removes the indentation
+        if "\n    >>> " in text:  # Python before 3.13 keeps the indentation
             text = text.replace("\n    ", "\n")
         about, _, example = text.partition(">>> ")
         names: dict[tuple[str, str], list[str]] = {}

@@ -23,7 +23,7 @@ def _refusal(ctx: Any, *_: Any) -> None:
 
 def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, output: None,
               gradient: Callable[..., Any] = _refusal) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Any]]:
-    """Makes a custom operator from a generator. The generator yields the results without values, then sets the values.
+    """Makes a custom operator from a generator, which yields empty results and then computes their values.
     Outside of a compiler a torch Function calls the operator, so that torch.func can transform the call."""
     def make(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
         def compute(*args: Any) -> Any:
@@ -54,7 +54,7 @@ def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, outpu
 
 
 def _call(name: str, *args: Any, out: Any, options: Any = {}, **arrays: Any) -> None:
-    """Calls a function of normlab without arrays that are None or empty, because it may not have these parameters."""
+    """Calls a function of normlab. Leaves out arrays that are None or empty: some layers lack these parameters."""
     there = {key: given for key, given in arrays.items() if given is not None and given.size}
     getattr(layers, name)(*args, out=out, threads=torch.get_num_threads(), **there, **options)
 
@@ -84,7 +84,7 @@ def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
     x, weight, *saved = ctx.saved_tensors
     if ctx.training:
         dx, *sums = norm_backward(dy, dtotal if ctx.fused else None, x, weight, *saved, ctx.layer)
-    else:  # dx has no sums, because the running statistics are constants
+    else:  # dx contains no sums, because the running statistics are constants
         wide = (None if p is None else p.float() for p in (weight, *saved))
         dx, *sums = torch.ops.aten.native_batch_norm_backward(dy, x, *wide, None, None, False, ctx.eps, [True] * 3)
     needed = [gradient if need else None for gradient, need in zip(sums, ctx.needs_input_grad[2:])]

@@ -35,8 +35,8 @@ class Exhibit(NamedTuple):
     cases: tuple[str, ...]  #: spellings for case()
 
 
-@documented("Case", "ValueError\n    The spelling of the case or a file of npy: data is wrong.",
-            spelling=('"op/pass/dtype/NxC[xS]/data[/option...]"', "As in docs/results.md."))
+@documented("Case", "ValueError\n    The case is misspelt, or its npy: file cannot be used.",
+            spelling=('"op/pass/dtype/NxC[xS]/data[/option...]"', "docs/results.md explains it."))
 def case(spelling: str) -> Case:
     """The problem and the inputs of a case. Tensors have the shape (n, c), or (n, c, s) if s is not 1.
 
@@ -50,9 +50,9 @@ def case(spelling: str) -> Case:
     return Case(*fields)
 
 
-@documented("(n, c), whose rows are of this kind; or (n, c, s), as NCHW, whose channels are",
+@documented("(n, c), each row of this kind; with s: (n, c, s), as NCHW, each channel of this kind",
             "ValueError\n    No kind has that name.",
-            kind=('"normal", "offset:4096", "outliers", "museum:pt51102", ...', "As in docs/results.md."),
+            kind=('"normal", "offset:4096", "outliers", "museum:pt51102", ...', "docs/results.md has the list."),
             n=("int", "The shape."), c=("int", "The shape."), s=("int or None", "Pixels in each channel."))
 def data(kind: str, n: int, c: int, s: "int | None" = None, *, dtype: Any = "float32") -> "NDArray[Any]":
     """Data of one kind. Every machine gets the same bytes.

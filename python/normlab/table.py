@@ -21,8 +21,8 @@ class Implementation(NamedTuple):
     lanes: int  #: independent accumulators in each sum
     threaded: bool  #: uses more than one thread if `threads` allows
     streams: bool  #: stores y or dx with streaming stores, past the caches
-    strided: bool  #: takes rows that do not follow each other
-    range_safe: bool  #: right even where a sum of squares leaves float's range
+    strided: bool  #: takes views whose rows have gaps between them
+    range_safe: bool  #: right even if a sum of squares leaves float's range
     demonstration: bool  #: made to show an error, so no bound is required
     runs_here: bool  #: does this processor have the instruction set?
 

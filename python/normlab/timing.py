@@ -141,14 +141,14 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
 @documented("Measurements: a list that prints as a table; the Measurement of `against` comes first",
             "ValueError\n    A case, a name or an implementation is wrong; nothing was timed.",
             cases=("str", 'Such as "layernorm/forward/f32/64x1024/normal"; braces may have lists and ranges.'),
-            against=("str", "A case to compare each case with, in the same rounds. Each case has one implementation then."),
+            against=("str", "A case to compare each case with, in the same rounds. Each case then has one implementation."),
             impl=("Impl", 'Globs such as "*/naive,best". None: all except demonstrations; with `against`: the best.'),
-            baseline=("Impl", "What others are compared with. None: naive, else the first; with `against`: impl."),
+            baseline=("Impl", "The implementation to compare with. None: naive, else the first; with `against`: impl."),
             seconds=("float", "The time to measure each implementation of each case."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
             threads: int = 1, seconds: float = 0.3, precision: float = 0.01) -> Measurements:
-    """Verifies and times implementations in turns, as `normlab bench`. With `against`, two cases are compared.
+    """Verifies and times implementations in turns, as `normlab bench` does. With `against`, compares cases.
 
     >>> layers = "rmsnorm/forward/f32/4x64/normal", "layernorm/forward/f32/4x64/normal"
     >>> [row.verdict for row in normlab.measure(layers[0], against=layers[1], seconds=0.01)]
@@ -186,8 +186,7 @@ def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
             seconds=("float", "The time to measure each function."),
             precision=("float", "Stop when half of every interval is below this fraction."))
 def race(*calls: "Callable[[], object]", seconds: float = 0.3, precision: float = 0.005) -> Race:
-    """Times functions by the rules of `normlab bench` (docs/measuring.md), without its verification; use judge() on the
-    results.
+    """Times functions by the rules of `normlab bench` (docs/measuring.md). Does not verify results: judge() does.
 
     >>> normlab.race(lambda: sum(range(9)), lambda: sum(range(999)), seconds=0.01).log_ratios[1][0] > 0
     True

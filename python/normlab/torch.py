@@ -9,12 +9,12 @@
 >>> y, total = RMSNorm(8)(x, residual=model(x))  # the norm of x + residual, and this sum, in one pass
 
 Tensors are float32, float16 or bfloat16, on the CPU. Views are used in place if their rows have one step, or two levels
-with one step each, as the heads of q in a packed qkv. Other views are copied, and parameters unless all are float32 or
-all have the input's type. torch computes other types and devices, after one warning. torch.get_num_threads() threads
-compute; sums are float32 in every type.
+with one step each, as the heads of q in a packed qkv. Other views are copied. Parameters are copied unless all are
+float32 or all have the input's type. torch computes other types and devices, after one warning. The layers use
+torch.get_num_threads() threads; sums are float32 in every type.
 
 The layers are custom operators, torch.ops.normlab.norm and gated: torch.compile(fullgraph=True), torch.export, FakeTensor
-and meta tensors work. Under torch.vmap each element is a call. A gradient of a gradient raises RuntimeError, and
+and meta tensors work. torch.vmap makes a call for each element. A gradient of a gradient raises RuntimeError, and
 torch.jit.script cannot compile the layers.
 """
 from collections.abc import Sequence
@@ -87,7 +87,7 @@ def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence
 
 def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Tensor] = None,
                bias: Optional[Tensor] = None, eps: float = 1e-5, residual: Optional[Tensor] = None) -> Any:
-    """As torch.nn.functional.layer_norm. With a residual the results are the norm of input + residual, and this sum."""
+    """As torch.nn.functional.layer_norm. With a residual, returns the norm of input + residual, and this sum."""
     return _rows("layer_norm", input, residual, normalized_shape, weight, bias, eps)
 
 
@@ -96,7 +96,7 @@ def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Te
              rounded_sum: bool = False) -> Any:
     """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual works as in layer_norm.
     cast_before_weight also rounds the normalized value to the input's type. rounded_sum rounds input + residual before
-    the norm. Qwen3 and Llama in transformers do both of these."""
+    the norm. Qwen3 and Llama in transformers round in both places."""
     return _rows("rms_norm", input, residual, normalized_shape, weight, None, eps, cast_before_weight, rounded_sum)
 
 
@@ -142,15 +142,15 @@ def batch_norm(input: Tensor, running_mean: Optional[Tensor], running_var: Optio
 
 
 class LayerNorm(torch.nn.LayerNorm):
-    """As torch.nn.LayerNorm. With a residual the results are the norm of the sum, and the sum."""
+    """As torch.nn.LayerNorm. With a residual, returns the norm of input + residual, and this sum."""
 
     def forward(self, input: Tensor, residual: Optional[Tensor] = None) -> Any:
         return layer_norm(input, self.normalized_shape, self.weight, self.bias, self.eps, residual)
 
 
 class RMSNorm(torch.nn.RMSNorm):
-    """As torch.nn.RMSNorm. With a residual the results are the norm of the sum, and the sum. cast_before_weight and
-    rounded_sum work as in rms_norm."""
+    """As torch.nn.RMSNorm. With a residual, returns the norm of input + residual, and this sum. cast_before_weight and
+    rounded_sum work as in rms_norm()."""
 
     cast_before_weight = rounded_sum = False
 
@@ -165,8 +165,7 @@ class RMSNorm(torch.nn.RMSNorm):
 
 class Qwen2RMSNorm(torch.nn.RMSNorm):
     """RMSNorm with a gain of 1 + weight; weight starts at zero. This is GemmaRMSNorm and Qwen3NextRMSNorm of
-    transformers, whose class Qwen2RMSNorm is RMSNorm (docs/naming.md). With a residual the results are the norm of the
-    sum, and the sum."""
+    transformers, whose class Qwen2RMSNorm is RMSNorm (docs/naming.md). residual: see LayerNorm."""
 
     def __init__(self, hidden_size: int, eps: float = 1e-6, device: Any = None, dtype: Any = None) -> None:
         super().__init__(hidden_size, eps, device=device, dtype=dtype)
@@ -222,7 +221,7 @@ _SWAPS = {getattr(torch.nn, kind.__name__): kind
 
 
 def _foreign(module: torch.nn.Module) -> Optional[type]:
-    """Our class for a module with the name, the parts and the numbers of an RMSNorm; None: the module is no RMSNorm."""
+    """The class here that computes the same as the module, if the module is another library's RMSNorm; else None."""
     weight, eps = (next((getattr(module, name) for name in names if hasattr(module, name)), None)
                    for names in (("weight",), ("variance_epsilon", "eps")))
     if not type(module).__name__.endswith("RMSNorm") or isinstance(module, torch.nn.RMSNorm) or \
@@ -252,8 +251,8 @@ def swap(model: torch.nn.Module) -> list[str]:
     """Replaces the norms of a model by this library's, in place, and returns their names in the model.
 
     Replaces LayerNorm, RMSNorm and BatchNorm of torch.nn, and classes such as LlamaRMSNorm and GemmaRMSNorm of
-    transformers if they give the same numbers on a probe. Parameters, buffers and hooks stay, so an optimizer may exist
-    already. Subclasses of torch.nn's classes are not replaced.
+    transformers if they give the same numbers on a probe. Keeps parameters, buffers and hooks, so an existing optimizer
+    still works. Subclasses of torch.nn's classes are not replaced.
     """
     swapped = []
     for name, module in model.named_modules():

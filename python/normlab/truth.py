@@ -69,18 +69,18 @@ class Judgement(NamedTuple):
     of `normlab judge`.
 
     Errors are in units: the unit roundoff of the output's type (2^-24, 2^-11 or 2^-8) times the size of
-    the terms, (|gain| * max(1, |xhat|) + |beta|) for y. The bound is the error bound of a two-pass with one accumulator
+    the terms, (|gain| * max(1, |xhat|) + |beta|) for y. The bound is that of a two-pass layer with one accumulator
     (docs/verification.md).
     """
 
-    verdict: str  #: "right": within the bound, even if a mistake is `likely`; "partial": right, and some rows have no bound; "wrong"; "unjudged": no row of y or dx has a bound
+    verdict: str  #: "right": within the bound, even if a mistake is `likely`; "partial": right, but some rows have no bound; "wrong"; "unjudged": no row has a bound
     largest: float  #: the largest error, units
     bound: float  #: the bound of the worst number, units
     rms: float  #: rms of the finite errors of y or dx, units
     exact: float  #: share of the elements that equal the exact value rounded once
     judged: int  #: numbers with a bound, and wrong numbers without one
     unjudged: int  #: other numbers: 0 unless the verdict is "partial", "wrong" or "unjudged"
-    beyond: int  #: numbers beyond their bound; without a bound: NaN, infinite, or larger than y of any row
+    beyond: int  #: numbers beyond their bound; without a bound: numbers that are NaN, infinite, or larger than y of any row
     not_finite: int  #: NaN or infinite numbers that should be finite, or the reverse
     worst_of: str  #: the output with the worst number: "y", "dx", "dgate", "dgamma" or "dbeta"
     worst: tuple[int, ...]  #: place of the worst number
@@ -108,7 +108,7 @@ class Judgement(NamedTuple):
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
 _JUDGED = ("as x; float64 is judged as float32", "The output.")
 _WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: gain 1, bias 0.")
-_BATCH = ("(..., c), of y's or dx's type", "The same output's rows from another batch, whose bits are compared. None: no comparison.")
+_BATCH = ("(..., c), of y's or dx's type", "Rows of the same output from another batch: are the bits the same? None: no comparison.")
 _FIRST = ("int", "The row of x that is the first row of batch.")
 _SUMS = ("(c,), any float type", "The gradients of the gain and the bias, rounded to float32; None: not judged.")
 _FIXED = ("(c,), any float type", "The running statistics of batchnorm in inference; None: training.")
@@ -142,7 +142,7 @@ def _settings(op: Any, direction: str, eps: float, channels_last: bool = False,
               cast_before_weight: bool = False, rounded_sum: bool = False, momentum: float = 0.0,
               biased_running_var: bool = False) -> tuple[Any, ...]:
     if not isinstance(op, str):
-        raise TypeError(f"op is {type(op).__name__}, not a layer's name: it comes before x and after the output, as in "
+        raise TypeError(f"op is {type(op).__name__}, not a layer's name: pass op after the output and before x, as in "
                         "judge(y, op, x), judge_backward(dx, op, dy, x), reference(op, x)")
     return (number(_core.OPS, "op", op), _core.PASSES[direction], channels_last, cast_before_weight, rounded_sum,
             eps, momentum if op == "batchnorm" else 0.0, biased_running_var, None, 1)

@@ -132,8 +132,8 @@ static nl_stride *stride_of(nl_problem *p, nl_arg arg) {
 }
 
 /* Merges the axes before the last, innermost first, if the step of an axis is the extent of the next inner
- * axis. Returns the number of axes left, with lengths and steps in bytes; 3: too many, or an impossible
- * step. */
+ * axis. Returns the number of axes left, with lengths and steps in bytes. 3: more than two are left, or a
+ * step is impossible. */
 static int merge(PyArrayObject *a, npy_intp count[2], npy_intp step[2]) {
     const int last = PyArray_NDIM(a) - 1;
     const npy_intp size = PyArray_ITEMSIZE(a);
@@ -161,7 +161,7 @@ static bool set_rows(PyArrayObject *a, const char *name, nl_arg arg, nl_problem 
     if (left > 2) {
         PyErr_Format(PyExc_ValueError,
                      written ? "the rows of %s are not evenly spaced, nor in one inner dimension: "
-                               "pass an array of numpy.empty(), and copy it"
+                               "pass a new array of numpy.empty(), and copy the result"
                              : "the rows of %s are not evenly spaced, nor in one inner dimension: "
                                "pass numpy.ascontiguousarray(%s)",
                      name, name);

@@ -31,12 +31,12 @@ bool array_problem(PyArrayObject *x, bool channels_last, nl_problem *p);
 /* Sets the type of all parameters from parameter a: float32, or x's type. False: raised. */
 bool array_parameters(PyArrayObject *a, const char *name, nl_problem *p, PyArrayObject *x);
 
-/* Has a the shape of this argument, and C order? False: raised. */
+/* Checks the argument's shape and C order. False: raised. */
 bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
                 PyArrayObject *x);
 
-/* Has a also the right type, and is it writable if it is an output? A tensor of a row norm need not be in C
- * order; the problem gets its strides. False: raised. */
+/* Checks also the type, and that an output is writable. A tensor of a row norm need not be in C order; the
+ * problem gets its strides. False: raised. */
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x);
 
 /* A new array for this argument, with the argument's type. Tensors are not set; other arrays are zeros. */

@@ -4,7 +4,7 @@
 #include "cases/data.h"
 #include "cases/museum.h"
 
-/* A copy as (n, c), (n, c, s), (n,) or (c,), without the gaps between rows. */
+/* A copy without the gaps between rows. Shape: (n, c), (n, c, s), (n,) or (c,). */
 static PyObject *array_of(const nl_problem *p, nl_arg a, const void *from) {
     static const int types[NL_DTYPES] =
         {[NL_F32] = NPY_FLOAT, [NL_F16] = NPY_HALF, [NL_BF16] = NPY_UINT16};
@@ -53,7 +53,7 @@ PyObject *data_case(PyObject *self, PyObject *spelling) {
     (void)self;
     if (!text) return NULL;
     if (strlen(text) != (size_t)size)
-        return PyErr_SetString(PyExc_ValueError, "a case has no character NUL"), NULL;
+        return PyErr_SetString(PyExc_ValueError, "a case must not contain the character NUL"), NULL;
     bool ok = case_parse(text, &c, error, sizeof error);
     if (ok) {
         Py_BEGIN_ALLOW_THREADS;

@@ -18,10 +18,10 @@ FAST_FUNCTION(layers_backward);
 FAST_FUNCTION(truth_reference);
 FAST_FUNCTION(truth_judge);
 
-/* Reads the arguments of both, and checks the shapes and the problem. False: raised. */
+/* Reads the arguments of both functions; checks shapes and problem. False: raised. */
 bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k);
 
-/* Return the fields of normlab.Case, with bfloat16 as uint16, and of normlab.Exhibit. */
+/* Return the fields of normlab.Case, with bfloat16 as uint16; those of normlab.Exhibit. */
 FUNCTION(data_case);
 FUNCTION(data_museum);
 

@@ -52,7 +52,7 @@ static PyObject *fields(const judgement *j, const npy *part, size_t first) {
     return all;
 }
 
-/* Pointers into the array. */
+/* Describes an array to the judge, without a copy. */
 static bool as_npy(PyArrayObject *from, const char *name, npy *to) {
     *to = (npy){.type = PyArray_DESCR(from)->type,
                 .rank = (size_t)PyArray_NDIM(from),
@@ -65,7 +65,7 @@ static bool as_npy(PyArrayObject *from, const char *name, npy *to) {
     return true;
 }
 
-/* The tensors as the judge reads them. */
+/* Collects the arrays for the judge. */
 static bool submit(const call *k, submission *of, npy tensors[NL_ARGS]) {
     for (nl_arg a = 0; a < NL_ARGS; a++) {
         if (!k->array[a]) continue;
@@ -80,7 +80,7 @@ static bool submit(const call *k, submission *of, npy tensors[NL_ARGS]) {
     return true;
 }
 
-/* The rows of another batch; no rows if the argument is None. */
+/* Reads the rows of another batch; no rows if `given` is None. */
 static bool read_batch(PyObject *given, size_t first, const nl_problem *p, const npy *x,
                        npy *part) {
     char error[256];

@@ -8,7 +8,7 @@ static const char *name_of(nl_arg a, nl_pass pass) {
     return a == NL_Y || a == NL_DX ? "out" : nl_arg_name(a, pass);
 }
 
-/* The first parameter that is given decides the type of all. */
+/* The first parameter that is given sets the type of all parameters. */
 static bool get_parameters(call *k) {
     static const nl_arg parameters[] = {NL_GAMMA, NL_BETA, NL_DGAMMA, NL_DBETA};
     for (int i = 0; i < 4; i++) {
@@ -44,7 +44,7 @@ static bool get(PyObject *const *args, Py_ssize_t count, PyObject *names, unsign
     return call_read(args, count, names, k) && get_arrays(always & nl_takes(k->p.op, k->p.pass), k);
 }
 
-/* The caller's array, or the array that was made instead. NULL: raised. */
+/* The caller's array or, if none was given, the new array. NULL: raised. */
 static PyObject *result(const call *k, nl_arg a) {
     return k->given[a] ? Py_NewRef(k->given[a]) : array_like(k->array[a], k->given[NL_X]);
 }
@@ -69,8 +69,8 @@ PyObject *layers_forward(PyObject *self, PyObject *const *args, Py_ssize_t count
     return call_release(&k), y;
 }
 
-/* Computes the statistics that forward would have saved. y gets separate memory, because the library has not
- * checked dx yet. */
+/* Computes the statistics that forward would have saved. y gets its own memory: dx is not checked yet, so
+ * it cannot hold y. */
 static bool recompute(const call *k, float *mean, float *rstd) {
     nl_problem p = k->p;
     p.pass = NL_FORWARD, p.parameters = NL_F32, p.y_stride = (nl_stride){0};

@@ -46,7 +46,7 @@ PyObject *table_best(PyObject *self, PyObject *args) {
     (void)self;
     if (!PyArg_ParseTuple(args, "iiinnni", &op, &pass, &dtype, &n, &c, &s, &threads)) {
         if (PyErr_ExceptionMatches(PyExc_OverflowError))
-            PyErr_SetString(PyExc_ValueError, "n, c, s or threads is beyond an integer of C");
+            PyErr_SetString(PyExc_ValueError, "n, c, s or threads is beyond an integer in C");
         return NULL;
     }
     if (n < 0 || c < 1 || s < 1 || threads < 1)

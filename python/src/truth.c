@@ -2,7 +2,7 @@
 #include "functions.h"
 #include "reference.h"
 
-/* The library checks the problem and the arguments in a call without rows, which computes nothing. */
+/* A call without rows computes nothing, but the library checks the problem and the arguments. */
 static bool check_problem(const call *k) {
     nl_problem p = k->p;
     p.n = 0;

@@ -16,7 +16,7 @@ FORWARD, BOTH = "forward/f32/4x64/normal", "both/bf16/4x64/normal"
 
 
 class Off(Normlab):
-    """A framework that adds to one output after some calls."""
+    """A framework whose output `name` is wrong after `after` calls."""
 
     version = "wrong on purpose"
 
@@ -157,7 +157,7 @@ def written_orders():
     return found
 
 
-@pytest.mark.parametrize("how", [how for how in rounding.NAMES if how != "torch_compile"])  # it takes a minute
+@pytest.mark.parametrize("how", [how for how in rounding.NAMES if how != "torch_compile"])  # torch.compile takes a minute
 def test_rounding_is_that_of_the_table(how):
     written, of_this_version = written_orders(), 0
     for row in (rounding.find_by_name(how, case) for case in rounding.cases(how)):
@@ -188,7 +188,7 @@ def test_rounding_tells_orders_apart(layer, dtype):
 
 
 def test_rounding_of_ours():
-    """A layer that does not round as documented is wrong."""
+    """The verdict on a layer that does not round as documented is "wrong"."""
     class Other(rounding.Normlab):
         def run(self, layer, dtype, data):
             return super().run(layer._replace(name="rms_norm cast_before_weight"), dtype, data)

@@ -16,7 +16,7 @@ def parameter(*shape):
 
 
 def compare(ours, theirs, x, parameters, scale=1.0):
-    """Compares results and gradients; theirs computes in float64."""
+    """Compares the results and gradients of two functions; the second computes in float64."""
     dtype, dy = x.dtype, torch.randn(x.shape).to(x.dtype)
     wide = [p.detach().double().requires_grad_() for p in (x, *parameters)]
     x = x.detach().requires_grad_()
@@ -36,7 +36,7 @@ def compare(ours, theirs, x, parameters, scale=1.0):
 @given(shape=st.lists(st.integers(1, 6), min_size=0, max_size=3), c=st.integers(2, 60), dtype=dtypes,
        affine=st.booleans(), residual=st.booleans())
 def test_rows(name, shape, c, dtype, affine, residual):
-    """With a residual the results are the norm of the sum, and the sum; both have gradients."""
+    """With a residual, a layer returns the norm of the sum, and the sum; both have gradients."""
     def ours(x, *p):
         r, w, b = given(p)
         if name == "qwen2_rms_norm":

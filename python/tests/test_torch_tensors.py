@@ -12,7 +12,7 @@ def packed(tensor):
 
 @pytest.fixture
 def no_copies(monkeypatch):
-    """In this test a copy of a view raises ZeroDivisionError."""
+    """Makes copies of views raise ZeroDivisionError."""
     monkeypatch.setattr(torch.Tensor, "contiguous", lambda self, **_: self if self.is_contiguous() else 1 / 0)
 
 
@@ -65,7 +65,7 @@ def test_without_memory():
 
 
 def test_the_norms_of_an_attention_block(no_copies, monkeypatch):
-    """As in Qwen3: the fused residual, and q and k as views of a packed qkv. Nothing is copied."""
+    """Qwen3's use, without copies: a fused residual, and q and k as views of a packed qkv."""
     torch.manual_seed(5)
     heads, others, c, hidden, eps = 8, 2, 64, 256, 1e-6
     norm, q_norm, k_norm = (nlt.RMSNorm(n, eps, dtype=torch.bfloat16, cast_before_weight=True, rounded_sum=True)
@@ -85,7 +85,7 @@ def test_the_norms_of_an_attention_block(no_copies, monkeypatch):
 
 
 def test_gated_views_are_not_copied(no_copies):
-    """As in Qwen3-Next, forward and backward: one projection makes the heads and their gates."""
+    """Qwen3-Next's use, forward and backward: one projection makes the heads and their gates."""
     x, z = torch.randn(2, 5, 4, 32).bfloat16().requires_grad_().chunk(2, -1)
     w = torch.ones(16, dtype=torch.bfloat16, requires_grad=True)
     want = nlt.gated_rms_norm(packed(x), packed(z), w)

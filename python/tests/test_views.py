@@ -8,7 +8,7 @@ DTYPES = pytest.mark.parametrize("dtype", dtypes(), ids=lambda t: t.name)
 
 
 def view(random, dtype, shape, inner):
-    """A view of this shape, (tokens, heads, c), with gaps; heads are an inner dimension, or all rows have one step."""
+    """A view with gaps, of shape (tokens, heads, c). Heads are an inner dimension, or all rows are evenly spaced."""
     tokens, heads, c = shape
     left, right, between = random.integers(0, 9, 3)
     if not inner:
@@ -44,7 +44,7 @@ def test_views_have_the_bits_of_copies(name, seed, dtype):
     want, *sums = back(dy.copy(), x.copy(), gamma, dresidual=r.copy(), threads=options["threads"])
     dx, *found = back(dy, x, gamma, dresidual=r, out=out, threads=options["threads"])
     assert dx is out and (out == want).all()
-    for due, got in zip(sums, found):  # only a row's bits are promised; these sums may be in another order
+    for due, got in zip(sums, found):  # the order of these sums may differ: only a row's bits are promised
         most = 2.0**-20 * shape[0] * shape[1] + np.spacing(abs(due)).astype("f8")
         assert got.dtype == narrow and (abs(got.astype("f8") - due.astype("f8")) <= most).all()
 
@@ -89,7 +89,7 @@ def test_parameters_in_the_type_of_x(dtype):
 
 @pytest.mark.parametrize("dtype", dtypes()[1:], ids=lambda t: t.name)
 def test_rounded_sum(dtype):
-    """rounded_sum gives the result of storing the sum first; judge() supports both."""
+    """rounded_sum gives the bits of a sum that was stored first; judge() can judge it."""
     x, r = np.random.default_rng(3).normal(size=(2, 16, 256)).astype(dtype)
     total = (x.astype("f4") + r.astype("f4")).astype(dtype)
     rounded, floats = (normlab.rms_norm(x, residual=r, rounded_sum=which) for which in (True, False))

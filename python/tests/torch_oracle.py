@@ -1,4 +1,4 @@
-"""Functions that the tests of normlab.torch share. Without torch a test's file is skipped."""
+"""Functions that the tests of normlab.torch share. Without torch, pytest skips the files that import it."""
 import pytest
 
 torch = pytest.importorskip("torch")
@@ -6,7 +6,7 @@ import normlab.torch as nlt  # noqa: E402
 import torch.nn.functional as F  # noqa: E402
 
 quiet = [pytest.mark.filterwarnings(f"ignore:{text}") for text in (
-    ".torch.jit.script. is deprecated", "The .grad attribute of a Tensor that is not a leaf")]  # both torch's own
+    ".torch.jit.script. is deprecated", "The .grad attribute of a Tensor that is not a leaf")]  # torch causes both
 ROUNDING = {torch.float32: 2e-6, torch.float16: 2e-3, torch.bfloat16: 2e-2}
 
 

@@ -27,7 +27,7 @@ def progress(done: int, total: int, begun: float, what: str) -> None:
 
 def collect(rows: Rows, function: Callable[..., Any], names: Sequence[str], arguments: list[tuple[Any, ...]],
             kind: Any) -> None:
-    """Adds the rows of all frameworks, and prints them as module `kind` does. A missing framework is named once."""
+    """Adds the rows of all frameworks, and prints them with line() of module `kind`. Names a missing framework once."""
     begun, done, total = monotonic(), 0, len(names) * len(arguments)
     for name in names:
         missing = 0
@@ -70,20 +70,20 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m normlab.frameworks", description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--judge", action="store_true", help="judge the museum and special values instead")
-    what.add_argument("--rounding", action="store_true", help="find where norms round in 16 bits instead")
-    what.add_argument("--step", action="store_true", help="time a training step of a transformer instead")
+    what.add_argument("--judge", action="store_true", help="judge results for the museum and special values, do not time")
+    what.add_argument("--rounding", action="store_true", help="find where norms round in 16 bits, do not time")
+    what.add_argument("--step", action="store_true", help="time a training step of a transformer, not single layers")
     what.add_argument("--invariance", action="store_true",
-                      help="compare the bits of rows, alone and in batches of up to 257, instead")
+                      help="compare the bits of rows alone and in batches of up to 257, do not time")
     what.add_argument("--compiled", action="store_true",
-                      help="time torch.compile against kernels that were written by hand instead")
+                      help="time torch.compile against kernels that were written by hand")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing; --rounding has one size")
     parser.add_argument("--out", metavar="FILE.csv", help="write the rows as CSV")
     parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="only this one; may be repeated; one of "
                         f"{', '.join(NAMES)}; with --rounding of {', '.join(rounding.NAMES)}")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
-                        help="replaces the usual cases, as forward/f32/64x1024/normal; pass may be both. With --judge, "
-                        "--invariance and --compiled the layer comes first")
+                        help="use this case, such as forward/f32/64x1024/normal; PASS may be `both`. With --judge, "
+                        "--invariance and --compiled write the layer in front")
     parser.add_argument("--threads", type=int, metavar="N", help="threads that each framework may use (1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="seconds per candidate (0.3; with --quick 0.05)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch and Liger-Kernel on a GPU")
@@ -116,7 +116,7 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
 
 
 def main(given: Optional[Sequence[str]] = None) -> int:
-    """0: done. 1: nothing could be measured, or this library was wrong. 130: Ctrl-C; the rows so far are kept."""
+    """Exit code. 0: done. 1: nothing could be measured, or normlab was wrong. 130: Ctrl-C; rows so far are written."""
     options = read_options(given)
     seconds = options.seconds or (0.05 if options.quick else 0.3)
     device, gpu = options.device, options.device == "cuda"
@@ -132,7 +132,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
             work = [(c, options.threads, device) for c in options.case or invariance.cases(options.quick)]
             collect(rows, invariance.compare_by_name, options.only or timed, work, invariance)
             if not options.only and not gpu:
-                print("skipped: onednn: normlab check --impl 'peer/onednn*' notes differences, in C", file=sys.stderr)
+                print("skipped: onednn: use the program: normlab check --impl 'peer/onednn*'", file=sys.stderr)
         elif options.rounding:
             for how in options.only or (rounding.ON_GPU if gpu else rounding.ON_CPU):
                 collect(rows, rounding.find_by_name, [how], [(c, device) for c in rounding.cases(how)], rounding)
@@ -149,7 +149,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
                                      saving.cases([4, 64, 512, 4096], ("both",)))
             work = [(c, options.threads, seconds, device) for c in cases]
             collect(rows, saving.measure_by_name, options.only or timed, work, saving)
-    except KeyboardInterrupt:  # the rows so far are kept
+    except KeyboardInterrupt:
         interrupted = True
     if rows and options.out:
         write(options.out, rows, options.quick, device)

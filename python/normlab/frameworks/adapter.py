@@ -6,11 +6,11 @@ import numpy as np
 from numpy.typing import NDArray
 
 QUEUED = 20
-Arrays = Mapping[str, NDArray[Any]]  #: by name: x, gamma, beta, dy; y, dx, dgamma, dbeta
+Arrays = Mapping[str, NDArray[Any]]  #: inputs or outputs by name: x, gamma, beta, dy, or y, dx, dgamma, dbeta
 
 
 def aligned(a: NDArray[Any]) -> NDArray[Any]:
-    """A page-aligned copy: NumPy's arrays often start 16 bytes later, and wide loads then cross cache lines."""
+    """A page-aligned copy. NumPy's arrays often start 16 bytes after a page's start: wide loads cross cache lines."""
     room = np.empty(a.nbytes + 4096, np.uint8)
     begin = -room.ctypes.data % 4096
     copy = room[begin:begin + a.nbytes].view(a.dtype).reshape(a.shape)

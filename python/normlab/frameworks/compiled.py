@@ -52,7 +52,7 @@ def measure_by_name(how: str, case: str, threads: int, seconds: float, device: s
     confine(threads)
     row = Compiled(how, "", case, threads, device, "fail")
     if how not in BY_HAND[device]:
-        return row._replace(verdict="skip", why=f"{how} has no kernels to compare with on {device}")
+        return row._replace(verdict="skip", why=f"{how} has no kernels written by hand on {device}")
     return attempt(lambda: measure(how, case, threads, seconds, device), row)
 
 

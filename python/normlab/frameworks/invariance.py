@@ -8,9 +8,9 @@ from .adapter import Framework, Missing, Problem, aligned
 from .registry import attempt, confine, make
 from .verify import problem
 
-ROWS = 8  #: number of rows that are computed again and again
+ROWS = 8  #: number of rows that are computed alone and in every batch
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
-FEW = (1, 2, 3, 17, 257)  #: sizes for torch.compile, which takes seconds a size
+FEW = (1, 2, 3, 17, 257)  #: sizes of batches for torch.compile, which compiles each for seconds
 
 
 class Invariance(NamedTuple):
@@ -22,9 +22,9 @@ class Invariance(NamedTuple):
     threads: int
     verdict: str  #: "same", "differs", "skip", or "error"
     rows: int = 0  #: rows compared, in all batches
-    others: int = 0  #: compared rows with other bits
+    others: int = 0  #: compared rows whose bits differ
     ulps: int = 0  #: the largest distance; -1: only one value is NaN
-    smallest: int = 0  #: the number of rows of the smallest batch with other bits; 1: two calls differ
+    smallest: int = 0  #: size of the smallest batch in which bits differ; 1: two calls for the same row differ
     why: str = ""
 
 

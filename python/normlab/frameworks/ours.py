@@ -15,7 +15,7 @@ class Normlab:
         self._made: dict[tuple[Any, ...], NDArray[Any]] = {}
 
     def _output(self, name: str, x: NDArray[Any]) -> NDArray[Any]:
-        """All layers write to the same memory, and read from the same memory."""
+        """The output array, which all layers share, because its place in memory affects the times."""
         return self._made.setdefault((name, x.shape, x.dtype), aligned(x))
 
     def layer(self, problem: Problem) -> Layer:

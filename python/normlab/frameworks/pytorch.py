@@ -103,7 +103,7 @@ class TorchCompile(PyTorch):
 
 
 class Liger(PyTorch):
-    """The Triton kernels of Liger-Kernel, which round last in this casting mode."""
+    """Liger-Kernel's Triton kernels. The casting mode "gemma" rounds last."""
 
     def __init__(self, threads: int, device: str = "cpu") -> None:
         if device != "cuda":

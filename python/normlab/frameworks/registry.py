@@ -1,4 +1,4 @@
-"""Finds frameworks by name, and runs each in a process."""
+"""Finds frameworks by name, and runs each in its own process."""
 import os
 import warnings
 from collections.abc import Callable, Iterator
@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from .adapter import Framework, Missing
 
 TIMED = ("pytorch", "torch_compile", "onnxruntime", "jax", "normlab")
-JUDGED = ("pytorch", "onnxruntime", "jax", "jax_stable", "normlab")  # torch.compile takes seconds a shape
+JUDGED = ("pytorch", "onnxruntime", "jax", "jax_stable", "normlab")  # torch.compile takes seconds for each shape
 NAMES = (*TIMED, "jax_stable", "liger")
 ON_GPU = ("pytorch", "torch_compile", "liger")
 _CLASSES = {"pytorch": ("pytorch", "PyTorch"), "torch_compile": ("pytorch", "TorchCompile"),
@@ -40,7 +40,7 @@ def confine(threads: int) -> None:
 
 
 def attempt(measure: Callable[[], Row], row: Row) -> Row:
-    """Returns what `measure` returns or, if that fails, `row` with the reason. Verdict "skip": something is missing."""
+    """Returns what `measure` returns or, if that fails, `row` with the reason. Verdict "skip": software is missing."""
     try:
         with warnings.catch_warnings():
             warnings.simplefilter("ignore")

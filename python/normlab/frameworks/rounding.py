@@ -103,7 +103,7 @@ def fused(a: Floats, b: Floats, c: Floats) -> Floats:
 
 
 def near(a: Floats) -> Iterator[Floats]:
-    """Yields copies of a: in each copy, every value is moved by the same number of floats, from -REACH to REACH."""
+    """Yields copies of a, with every value moved by -REACH, ... REACH floats, all by the same number."""
     for step in range(-REACH, REACH + 1):
         yield (a.view(np.int32) + np.int32(step)).view(np.float32)
 
@@ -128,7 +128,7 @@ def gained(xhat: Floats, gain: Floats, shift: Optional[Floats]) -> Iterator[Floa
 
 
 def outputs(layer: Layer, dtype: str, data: Data) -> Iterator[tuple[str, Floats]]:
-    """Yields names of orders with outputs. One order may have several, with other last bits of the floats."""
+    """Yields (order, y). An order comes several times, because the last bits of rstd and other floats may vary."""
     one = np.float32(1)
     gains = [("", one + data.w if layer.plus_one else data.w)]
     if layer.plus_one:
@@ -160,7 +160,7 @@ def outputs(layer: Layer, dtype: str, data: Data) -> Iterator[tuple[str, Floats]
 
 
 def compare(got: Floats, layer: Layer, dtype: str, data: Data) -> list[tuple[int, str]]:
-    """The number of outputs that differ from each order, the smallest first."""
+    """(number of outputs that differ, order), the order that fits best first."""
     best: dict[str, NDArray[np.int64]] = {}
     for order, y in outputs(layer, dtype, data):
         rows = (y != got).sum(1)
@@ -233,7 +233,7 @@ class OnnxRuntime:
         imports = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
         options = self.runtime.SessionOptions()
         options.log_severity_level = 4
-        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # others may drop casts
+        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # others may drop a cast
         try:
             model = helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
             session = self.runtime.InferenceSession(model, options, ["CPUExecutionProvider"])

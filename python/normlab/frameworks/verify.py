@@ -13,7 +13,7 @@ ROUNDOFF = {"float16": 2.0**-11, "bfloat16": 2.0**-8}
 
 
 def problem(op: str, tail: str) -> Problem:
-    """The problem of a layer and of a case without a layer, such as "forward/f32/64x1024/normal". "backward" and "both"
+    """Makes a problem from a layer and the rest of a case, such as "forward/f32/64x1024/normal". "backward" and "both"
     mean training; claims use "both". The parameters are rounded to x's type. ValueError: the spelling is wrong."""
     direction, _, rest = tail.partition("/")
     read = case(f"{op}/forward/{rest}")
@@ -27,8 +27,8 @@ def problem(op: str, tail: str) -> Problem:
 
 
 def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDArray[Any]) -> Optional[NDArray[Any]]:
-    """Prepares dgamma and dbeta of 16 bits for the judge, whose only unit is float32's. Returns the float32 nearest to
-    the exact sum within one unit of `got`: the roundoff of its type times the size of the terms."""
+    """Prepares 16-bit dgamma and dbeta for the judge, which judges them as float32. Returns the exact sum if it is at most
+    one unit from `got`, else `got` moved by one unit towards it. A unit is the type's roundoff times the terms' size."""
     if got is None or got.dtype == np.float32:
         return got
     wide, reach = got.astype(np.float64), ROUNDOFF[got.dtype.name] * scale.astype(np.float64)
@@ -38,7 +38,7 @@ def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDA
 
 
 def judge_all(given: Problem, outputs: Arrays) -> list[Judgement]:
-    """The judgement of y; in training also one judgement of dx, dgamma and dbeta."""
+    """One judgement of y and, in training, one of dx, dgamma and dbeta together."""
     a, eps, op = given.arrays, given.eps, given.op
     beta = None if op == "rmsnorm" else a.get("beta")
     found = [judge(outputs["y"], op, a["x"], a.get("gamma"), beta, eps=eps)]
