@@ -1,5 +1,5 @@
 /* idea   At inference the running statistics are known beforehand: no sums, one reading.
- * gain   The whole layer is one subtraction, two multiplications and an addition an element.
+ * gain   The whole layer is one subtraction, two multiplications and one addition per element.
  * fails  Training and inference differ if the running statistics do not match the data.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

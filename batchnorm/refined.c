@@ -1,5 +1,5 @@
-/* idea   layernorm/refined.c, per channel: the second pass sums d = x - m around the rounded mean m
- *        as well as d^2, and the mean of d is the rounding error of m. The first pass sums x - x_0.
+/* idea   layernorm/refined.c, per channel: the second pass sums d = x - m, with the rounded mean m,
+ *        as well as d^2; the mean of d is the rounding error of m. The first pass sums x - x_0.
  * gain   The error no longer grows with mean/sigma, at no extra reading; a constant channel comes
  *        out as beta exactly.
  * fails  Reads x three times, as two_pass does.

@@ -13,7 +13,7 @@ typedef struct nl_backward_view {
     bool centred, plus_one, gate_first;
     size_t n, c, s;
     float eps;
-    size_t first;        /* row 0 of this view is row `first` of rows */
+    size_t first;        /* strided: row 0 of this view is row `first` of the tensors */
     const nl_rows *rows; /* strides; NULL: rows are contiguous */
 } nl_backward_view;
 

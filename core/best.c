@@ -96,7 +96,7 @@ static bool narrow(const nl_problem *p) {
     return p->op != NL_BATCHNORM && p->c <= 128;
 }
 
-/* The size of y, or of dx. */
+/* Bytes of y, or of dx. */
 static size_t bytes_of(const nl_problem *p) {
     return p->n * p->c * p->s * nl_dtype_size(p->dtype);
 }
@@ -120,8 +120,8 @@ static bool fit(const nl_problem *p, const nl_caches *k, size_t rows) {
     return p->c * (3 * rows * nl_dtype_size(p->dtype) + 3 * sizeof(float)) <= k->first;
 }
 
-/* Does y, or dx, fill at least that many sixteenths of the last-level cache? Then some of x comes
- * from memory, since x (and dy) and other programs' data need room too (docs/optimized.md). */
+/* Does y (or dx) take at least sixteenths / 16 of the last-level cache? Then some of x comes from
+ * memory, since x (and dy) and other programs' data need room too (docs/optimized.md). */
 static bool spills(const nl_problem *p, const nl_caches *k, size_t sixteenths) {
     return bytes_of(p) >= k->last / 16 * sixteenths;
 }
@@ -141,9 +141,9 @@ static size_t with_parameters(const nl_problem *p) {
     return (p->op == NL_LAYERNORM ? 5 : 4) * sizeof(float);
 }
 
-/* Do the floats that the kept rungs cache fit half of the first-level cache (backward: two thirds)?
- * The rest is room for lines from memory. Forward counts three rows and the parameters. Backward
- * counts xhat, g, gain, dgamma and dbeta, and x, dy and dx in 16 bits. */
+/* Do the kept rungs' data fit half of the first-level cache (backward: two thirds)? The rest is for
+ * lines from memory. Forward: three rows and the parameters, in float. Backward: xhat, g, gain,
+ * dgamma and dbeta in float, and x, dy and dx in 16 bits. */
 static bool kept_fits(const nl_problem *p, const nl_caches *k) {
     if (p->pass == NL_FORWARD) return p->c * with_parameters(p) <= k->first / 2;
     return p->c * (5 * sizeof(float) + 6) <= k->first / 3 * 2;
@@ -154,17 +154,16 @@ static bool brief(const nl_problem *p) {
     return p->pass == NL_FORWARD && p->c < 256;
 }
 
-/* Does pipelining (summing the next row while writing this row) lose? In f32 it loses if there is
- * no mean and each of impl's sums has less than three terms, which hide no wait; if some of x comes
- * from memory; or if two rows of x, y, gamma and beta fill the first-level cache. In 16 bits the
- * conversions hide the wait. */
+/* Does pipelining (summing the next row while writing this row) lose? Never in 16 bits. In f32 it
+ * loses if there is no mean, and each of impl's accumulators adds fewer than three terms; if some
+ * of x comes from memory; or if two rows of x, y, gamma and beta fill the first-level cache. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_impl *impl) {
     if (p->dtype != NL_F32) return false;
     if (p->op != NL_LAYERNORM && p->c < 3 * (size_t)impl->lanes) return true;
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
 
-/* Do adjacent rows of y (or dx) share a cache line or, in forward, half a line? */
+/* Do adjacent rows of y (or dx) share a cache line (forward: half a line)? */
 static bool share_lines(const nl_problem *p) {
     return p->c * nl_dtype_size(p->dtype) % (p->pass == NL_FORWARD ? 32 : 64) != 0;
 }
@@ -175,8 +174,8 @@ static bool wide_from_memory(const nl_problem *p, const nl_caches *k) {
     return p->dtype != NL_F32 && spills(p, k, 6) && p->c * 5 * sizeof(float) > k->first / 3;
 }
 
-/* Backward: is one row at a time faster than four? One row is faster if the first-level cache holds
- * one row but not four, or if f32 tensors come partly from memory (four rows are too many
+/* Backward: is one row at a time faster than four? Yes if the first-level cache holds one row but
+ * not four, or if it holds one and f32 tensors come partly from memory (four rows are too many
  * streams). */
 static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
     if (!fit(p, k, 1)) return false;
@@ -253,8 +252,8 @@ static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) 
     return false;
 }
 
-/* The implementation for each thread of a threaded rung: the choice for one thread, on its ISA. In
- * backward the order of dgamma's sum may depend on the choice, so threads must not change it. */
+/* The implementation for each thread of a threaded rung: the choice for one thread, on the rung's
+ * ISA. In backward it decides the order of dgamma's sum, so it must not depend on `threads`. */
 static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
 }

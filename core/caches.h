@@ -1,5 +1,5 @@
-/* Cache sizes of processor 0, from Linux' /sys. sysconf() counts the caches of a whole package; on
- * a virtual machine, caches of other guests too. SPDX-License-Identifier: MIT */
+/* Cache sizes of processor 0, from Linux' /sys. sysconf() would count the caches of the whole
+ * package; on a virtual machine, also those of other guests. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stddef.h>

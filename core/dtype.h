@@ -53,7 +53,7 @@ NL_INLINE uint16_t nl_to_f16(float f) {
     return (uint16_t)(sign | ((magnitude - (112u << 23) + 0xfff + (magnitude >> 13 & 1)) >> 13));
 }
 
-/* These switches have no default, so that compilers report each one that lacks a new type. */
+/* These switches have no default, so that compilers report each switch that lacks a new type. */
 NL_INLINE size_t nl_dtype_size(nl_dtype t) {
     switch (t) {
     case NL_F32: return 4;

@@ -50,7 +50,8 @@ static bool in_place(int out, int in) {
     return out != SCRATCH && nl_args[out].replaces & NL_BIT(in);
 }
 
-/* Do rows not overlap? Inner rows must fit in an outer stride, or outer rows in an inner one. */
+/* Do rows not overlap? All inner rows fit in one outer stride, or all outer rows in an inner
+ * one. */
 static bool rows_are_apart(const nl_problem *p, nl_stride s) {
     const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
     if (rows > 1 && s.row < p->c) return false;
@@ -64,7 +65,7 @@ static bool lie_between(const nl_problem *p, int a, int b, uintptr_t at, uintptr
     const nl_stride s = nl_arg_stride(p, (nl_arg)a), t = nl_arg_stride(p, (nl_arg)b);
     const size_t size = nl_dtype_size(p->dtype), step = (p->inner > 1 ? s.outer : s.row) * size;
     const size_t width = (p->inner > 1 ? (p->inner - 1) * s.row + p->c : p->c) * size;
-    if (!step) return false; /* a stride of 2^62 that no row uses may overflow */
+    if (!step) return false; /* a stride of 2^62 may overflow to 0; then no row uses it */
     const size_t off = (at > other ? at - other : other - at) % step;
     return s.row == t.row && s.outer == t.outer && off >= width && step - off >= width;
 }
@@ -263,7 +264,6 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
     return NL_OK;
 }
 
-/* The state of a call. */
 typedef struct call {
     const nl_impl *impl;
     const nl_problem *p; /* after prepare() its parameters are floats */

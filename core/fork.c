@@ -9,7 +9,7 @@
 enum { ONE, ALL };
 enum { TRIES = 4, LAST = 3, PLACES = 64 };
 
-/* On one thread, one call in TIMED is timed: reading the clock costs 2 % of a call of 3 us. */
+/* On one thread only one call in TIMED is timed: reading the clock costs 2 % of a 3 us call. */
 enum { TIMED = 8 };
 
 /* Keeps the last three times of each way, in ns per element. Their median counts, because another
@@ -20,7 +20,7 @@ typedef struct nl_fork_times {
     int threads;
     float ns[2][LAST];
     float credit;  /* ns that trying the slower way may cost; negative: overspent */
-    int left, way; /* the number of further calls that keep the current way, and that way */
+    int left, way; /* way: ONE or ALL; left: how many more calls keep this way */
     unsigned untimed;
 } times;
 
@@ -81,7 +81,7 @@ void nl_fork_note(const nl_fork *f, double ns) {
         return;
     }
     t->left--;
-    /* Charges the measured time instead of the median: sleeping threads wake in 20 to 300 us. */
+    /* Charges the measured time, not the median: threads take 20 to 300 us to wake. */
     if (usual(t, ONE) > 0 && t->way != better(t)) t->credit -= (float)ns;
 }
 

@@ -1,12 +1,11 @@
-/* Times the calls with impl NULL to find out whether threads pay. The answer depends on the
- * machine's load and on how OpenMP's threads wait. Results do not change: a threaded rung gives the
- * same bits with any number of threads. SPDX-License-Identifier: MIT */
+/* Times the calls with impl NULL to find out whether threads pay. Results do not change: a threaded
+ * rung gives the same bits with any number of threads. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "layer.h"
 
 typedef struct nl_fork {
-    int threads; /* in: the call's maximum; out: this maximum, or 1 */
+    int threads; /* in: the call's maximum; out: the same, or 1 */
     struct nl_fork_times *at;
     double elements, begin;
 } nl_fork;
@@ -18,5 +17,5 @@ enum { NL_FORK_SURE = 1 << 24 };
 void nl_fork_begin(nl_fork *f, const nl_problem *p);
 void nl_fork_end(const nl_fork *f);
 
-/* Records the time of a call, as nl_fork_end() does with the measured one. */
+/* Like nl_fork_end(), but records `ns` instead of the measured time. */
 void nl_fork_note(const nl_fork *f, double ns);

@@ -45,7 +45,7 @@ enum { ISAS = sizeof isas / sizeof *isas };
 _Static_assert(ISAS <= (int)NL_ISAS_MAX, "isa.h: NL_ISAS_MAX");
 
 int nl_isa_index(const char *isa) {
-    int i = ISAS - 1; /* the widest ISA is looked up most often */
+    int i = ISAS - 1; /* begins with the widest ISA, the usual request */
     while (i >= 0 && strcmp(isas[i].name, isa) != 0) i--;
     return i;
 }

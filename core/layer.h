@@ -106,7 +106,7 @@ static inline size_t nl_group_size(const nl_problem *p) {
     return (nl_layers[p->op].by_channel ? p->n : p->c) * p->s;
 }
 
-/* The feature, the group, and the index within the group of element i of a tensor. */
+/* For element i of a tensor: its feature, its group, and its index within the group. */
 static inline size_t nl_feature_of(const nl_problem *p, size_t i) {
     return i / p->s % p->c;
 }

@@ -1,5 +1,5 @@
 /* Sets what nl_message() returns. SPDX-License-Identifier: MIT */
 #pragma once
 
-/* Sets the note of a call that succeeds but did not run as requested. */
+/* Sets what nl_message() returns after a call that succeeds, but not as requested. */
 void nl_note(const char *format, ...);

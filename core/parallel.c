@@ -14,7 +14,7 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* More threads do not help, and OpenMP's runtime keeps arrays of all threads on the stack. */
+/* More threads do not help, and OpenMP's runtime keeps an array of threads on the stack. */
 static int most_threads(void) {
     const int four_each = 4 * omp_get_num_procs();
     return least(omp_get_thread_limit(), four_each > 64 ? four_each : 64);
@@ -51,7 +51,7 @@ static bool lost_its_team(void) {
 }
 #endif
 
-/* Tests once for each calling thread, which has its own team, and again for more threads. */
+/* Each calling thread has its own team. Tests it once, and again if a call wants more threads. */
 int nl_team(int threads) {
 #ifdef _OPENMP
     static _Thread_local int asked = 1, most = 1, granted = 1;

@@ -4,13 +4,13 @@
 
 #include "normlab.h"
 
-/* Bytes of scratch for converted parameters, behind the kernel's scratch; 0: they are floats. */
+/* Bytes of scratch for converted parameters, behind the kernel's scratch; 0: none is needed. */
 size_t nl_parameter_bytes(const nl_problem *p);
 
 /* Start of this scratch; NULL if none is needed. */
 float *nl_parameter_room(const nl_impl *impl, const nl_problem *p, void *scratch);
 
-/* Copies p to *floats, sets its `parameters` to NL_F32, and returns it. */
+/* Copies p to *floats, sets floats->parameters to NL_F32, and returns floats. */
 const nl_problem *nl_in_floats(nl_problem *floats, const nl_problem *p);
 
 /* Replace each pointer that is not NULL by floats: converted parameters, or room for gradients. */

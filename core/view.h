@@ -14,7 +14,7 @@ typedef struct nl_view {
     bool centred, plus_one, gate_first, cast_before_weight, biased_running_var, rounds_sum;
     size_t n, c, s, first_cache;
     float eps, momentum;
-    size_t first;          /* row 0 of this view is row `first` of rows */
+    size_t first;          /* strided: row 0 of this view is row `first` of the tensors */
     size_t x_step, y_step; /* elements from one row to the next, if rows is NULL */
     const nl_rows *rows;   /* strides; NULL: rows are contiguous */
 } nl_view;
@@ -68,8 +68,8 @@ NL_INLINE void nl_keep(nl_view row, float mean, float rstd) {
     if (row.rstd) *row.rstd = rstd;
 }
 
-/* For the unfused rungs: the input of an operation is `stored`, if an addition or a conversion to
- * float came first and stored its result there; otherwise x. */
+/* For the unfused rungs: operations read `stored` if an addition or a conversion to float has
+ * written its result there; otherwise they read x. */
 NL_INLINE bool nl_stores_input(nl_view v) {
     return v.residual || v.t != NL_F32;
 }

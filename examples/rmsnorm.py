@@ -19,7 +19,7 @@ from numba import float32, types
 FLOATS = types.CPointer(float32)
 
 
-# Numba's pointers cannot be None: the has_... arguments tell which of them are given.
+# Numba's pointers cannot be None: the has_... arguments tell which pointers are given.
 @numba.cfunc(
     types.void(
         types.uintp, types.uintp, float32, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS, FLOATS,

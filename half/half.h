@@ -51,7 +51,7 @@ NL_INLINE float half_pairwise(const nl_view *row, const float *mean) {
 }
 
 NL_INLINE float half_compensated(const nl_view *row, const float *mean) {
-    float sum = 0, excess = 0; /* rounding error of the sum; above 0: too large */
+    float sum = 0, excess = 0; /* rounding error of the sum; above 0: the sum is too large */
     for (size_t i = 0; i < row->c; i++) {
         float due = nl_round(row->t, half_term(row, mean, i) - excess);
         float next = nl_round(row->t, sum + due);

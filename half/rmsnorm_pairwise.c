@@ -2,8 +2,8 @@
  *        to single squares (Higham 2002, section 4.1). Both terms of an addition are then of about
  *        the same size.
  * gain   A term passes log2(c) roundings instead of c, and the sum no longer stops growing.
- * fails  A square or the sum may leave the range of the storage type, as in rmsnorm_sum: pairs add
- *        no range. Every operation still rounds to 16 bits.
+ * fails  A square or the sum may leave the range of the storage type, as in rmsnorm_sum. Every
+ *        operation still rounds to 16 bits.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

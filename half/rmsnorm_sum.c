@@ -1,6 +1,6 @@
 /* idea   A demonstration of arithmetic in 16 bits: each result is rounded to the storage type
- *        before it is used. (Float has more than twice the digits, so the results equal a 16-bit
- *        unit's.) One running sum adds the squares.
+ *        before it is used. (Float has more than twice the digits, so the results are those of a
+ *        16-bit unit.) One running sum adds the squares.
  * gain   The hope is twice as many values in a register; only the error is shown here.
  * fails  A square less than half the last digit of the sum is lost: 1 added to 256 in bf16, or to
  *        2048 in f16. So in long rows the sum almost stops growing. In f16 the square of 256 and a

@@ -91,7 +91,7 @@ typedef struct nl_problem {
     nl_casting casting;
     size_t n, c, s;
     float eps;               /* >= 0, inside the root, added to the variance or mean square */
-    float momentum;          /* BatchNorm: weight of the NEW statistic in the running one, 0..1 */
+    float momentum;          /* BatchNorm: weight of the NEW value in a running statistic, 0..1 */
     bool biased_running_var; /* the variance for running_var divides by n*s (true, as in Flax) or by
                                 n*s - 1 (false, as in PyTorch) */
     nl_stores stores;        /* used by nl_best() and by implementations with heeds_stores; other
@@ -107,7 +107,7 @@ typedef struct nl_problem {
     nl_stride residual_out_stride; /* stride of residual_out, or of dgate */
 } nl_problem;
 
-/* Inputs are never written. In place, y == x and residual_out == residual are allowed; any other
+/* Inputs are written only in place: y == x and residual_out == residual are allowed; any other
  * overlap of an output with another buffer is NL_BAD_ARGUMENT. A misaligned pointer is also
  * NL_BAD_ARGUMENT: arrays are aligned to their elements (4 or 2 bytes), scratch to 64 bytes.
  * Kernels always get gamma, beta, dgamma and dbeta as floats, and `parameters` as NL_F32. */
@@ -150,8 +150,8 @@ typedef struct nl_backward_args {
 } nl_backward_args;
 
 /* How the statistics are computed. The method decides the error bound (docs/verification.md). In
- * backward TWO_PASS and ONE_PASS use the saved, rounded mean; ONE_PASS sums g * x instead of g *
- * xhat, so its error grows with mean/sigma; REFINED recomputes the statistics. All methods but
+ * backward REFINED recomputes the statistics; TWO_PASS and ONE_PASS use the saved, rounded mean.
+ * ONE_PASS sums g * x instead of g * xhat, so its error grows with mean/sigma. All methods but
  * SHIFTED and REFINED may normalize as x * a + b, with one a and b for each row or channel. */
 typedef enum nl_method {
     NL_ONE_PASS, /* E[x^2] - E[x]^2: error grows with (mean/sigma)^2 */
@@ -187,7 +187,7 @@ typedef struct nl_impl {
     const char *about;              /* a description in one line */
     unsigned ops, passes, dtypes;   /* accepted: NL_BIT() of each nl_op, nl_pass, nl_dtype */
     size_t c_max;                   /* the largest accepted c; 0: any c */
-    const nl_threshold *thresholds; /* its thresholds, then a size of 0; NULL: none */
+    const nl_threshold *thresholds; /* ended by a size of 0; NULL: none */
     bool threaded;                  /* uses several threads if the call allows them */
     bool strided;                   /* accepts strided rows, given by its plan */
     bool streams;                   /* always stores y or dx past the caches */
@@ -213,9 +213,9 @@ typedef struct nl_rows {
 typedef struct nl_plan {
     int threads;         /* upper limit of the kernel's last argument */
     bool streams;        /* implementations with heeds_stores store past the caches */
-    bool pieces;         /* threaded row norm: threads share each row; rows are fewer */
+    bool pieces;         /* threaded row norm: more threads than rows, so they share each row */
     const nl_impl *each; /* threaded row norm: implementation for each thread's rows */
-    size_t first;        /* strided rows: row 0 of the kernel's problem is row `first` of rows */
+    size_t first;        /* strided: row 0 of the kernel's problem is row `first` of the tensors */
     size_t first_cache;  /* bytes of a core's first-level data cache */
     const nl_rows *rows; /* strides of the rows; NULL: rows are contiguous */
 } nl_plan;
@@ -257,9 +257,9 @@ NL_API const char *nl_isa_best(void);
  * p->stores decides. `normlab tune` can write thresholds to a file; the environment variable
  * NL_TUNING names this file, which replaces the default thresholds.
  *
- * In row norms, with one implementation or nl_best() on one machine, a row's bits of y and dx
- * (except NaN payloads) do not depend on n, row position, other rows, threads, alignment or
- * stores. */
+ * In row norms the bits of a row's y and dx (except NaN payloads) do not depend on n, row position,
+ * other rows, threads, alignment or stores. The implementation must be the same, or nl_best() must
+ * run on the same machine. */
 NL_API const nl_impl *nl_best(const nl_problem *p, int threads);
 
 /* Bytes of scratch that the implementation needs for the problem, often 0. */
@@ -269,7 +269,7 @@ NL_API size_t nl_scratch_bytes(const nl_impl *impl, const nl_problem *p);
 NL_API int nl_max_threads(void);
 NL_API bool nl_has_openmp(void);
 
-/* Names: "layernorm", "forward", "f32"; "?" if unknown. nl_dtype_size(): bytes of an element. */
+/* Names: "layernorm", "forward", "f32"; "?" if unknown. nl_dtype_bytes(): bytes of an element. */
 NL_API const char *nl_op_name(nl_op op);
 NL_API const char *nl_pass_name(nl_pass pass);
 NL_API const char *nl_dtype_name(nl_dtype dtype);

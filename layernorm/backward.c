@@ -1,4 +1,4 @@
-/* idea   The gradient as docs/backward.md derives it, g = gamma * dy and xhat = (x - mean) * rstd:
+/* idea   The gradient as docs/backward.md derives it; g = gamma * dy, xhat = (x - mean) * rstd:
  *            dx_i = rstd * (g_i - mean(g) - xhat_i * mean(g * xhat))
  *            dgamma_i = sum over rows of dy_i * xhat_i,  dbeta_i = sum over rows of dy_i
  * gain   None; the formula in two passes over the row, from the statistics that forward saved.

@@ -1,5 +1,5 @@
-/* idea   The formula, read off the paper: the mean, the variance around it, then for every element
- *        the difference divided by the root. Three passes over the row.
+/* idea   The formula as in the paper: the mean, the variance around it, then for every element the
+ *        difference divided by the root. Three passes over the row.
  * gain   None; every other rung is compared with this rung.
  * fails  Never badly. The mean is summed and rounded in float; its relative error, times
  *        mean/sigma, is the error of every output.

@@ -1,6 +1,6 @@
-/* idea   A float seldom holds the mean exactly, so keep its rounding error: the second pass sums
- *        d = x - m around the rounded mean m as well as d^2. The mean c of d is that error, var
- *        loses c^2, and y uses (x - m) - c. The first pass sums x - x_0: small numbers.
+/* idea   A float seldom holds the mean exactly, so keep the error of m, the rounded mean. The
+ *        second pass sums d = x - m as well as d^2. The mean c of d is that error: var is
+ *        mean(d^2) - c^2, and y uses (x - m) - c. The first pass sums x - x_0: small numbers.
  * gain   The error no longer grows with mean/sigma, at no extra pass: the top of the accuracy
  *        ladder, and constant rows come out as beta exactly.
  * fails  Reads x three times, as two_pass does. (x - m)^2 overflows where |x - m| exceeds 1e19.

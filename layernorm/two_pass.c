@@ -1,5 +1,5 @@
 /* idea   naive's two passes for the statistics, but the division and the root are hoisted:
- *        rstd = 1/sqrt(var + eps) once a row, and a multiplication an element.
+ *        rstd = 1/sqrt(var + eps) once per row, and one multiplication per element.
  * gain   Less work, but hardly less time: the latency of the additions limits the speed. Hoisting
  *        pays once the sums are vectors.
  * fails  The error grows with mean/sigma, as in naive; and x is still read three times.

@@ -13,7 +13,7 @@ NL_INLINE void layernorm(nl_view v) {
         for (size_t i = 0; i < v.c; i++) {
             float x = nl_x(row, i), d = x - mean;
             mean += d / (i + 1);
-            squares += d * (x - mean); /* the difference before the update times the one after */
+            squares += d * (x - mean); /* difference before the update times difference after it */
         }
         float rstd = 1 / sqrtf(squares / v.c + v.eps);
 

@@ -12,7 +12,7 @@ enum { STEP = 4 * VLEN };
 
 static const nl_threshold thresholds[] = {{NL_OF_C, VLEN}, {NL_OF_C, STEP}, {0}};
 
-/* The norm's input, k lanes of it; stored in `kept` if the gate is part of it. */
+/* k lanes of the norm's input, also stored in `kept` if the gate comes first. */
 NL_INLINE vf read(nl_view row, float *kept, size_t i, size_t k) {
     vf x = vload(row.t, row.x, i, k);
     if (!row.gate_first) return x;

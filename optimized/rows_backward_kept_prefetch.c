@@ -1,6 +1,6 @@
 /* idea   rows_backward_kept, prefetching the next row's x and dy, and this row's dx.
- * gain   Without prefetching, as in rows_kept_prefetch, stores to lines of dx that are in no near
- *        cache would delay the stores of dgamma, dbeta and the kept floats.
+ * gain   Stores to lines of dx that are in no near cache would delay the stores of dgamma, dbeta
+ *        and the kept floats (see rows_kept_prefetch).
  * fails  No gain if the tensors are in a core's own cache.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"

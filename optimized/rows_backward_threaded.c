@@ -22,8 +22,8 @@ typedef struct job {
     size_t scratch_bytes;
 } job;
 
-/* A run has at least 8 rows, so that adding up the runs costs little; up to 64 if that leaves 16
- * runs; more only to limit the runs to 64. */
+/* A run has at least 8 rows, so that adding up the runs costs little. It has up to 64 rows if there
+ * are then 16 runs or more, and over 64 only to limit the number of runs to 64. */
 static size_t rows_of_run(size_t n) {
     const size_t few = (n + 15) / 16, most = few < RUN_MAX ? few : RUN_MAX;
     const size_t least = (n + RUNS_MAX - 1) / RUNS_MAX;

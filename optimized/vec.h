@@ -31,7 +31,7 @@ _Static_assert(VLEN <= 16 && (VLEN & (VLEN - 1)) == 0,
 /* The types that vload and vstore support on every instruction set; tests/words tests them. */
 #define NL_VEC_DTYPES (NL_BIT(NL_F32) | NL_BIT(NL_F16) | NL_BIT(NL_BF16))
 
-/* A function that is compiled for each instruction set has a name for each of them, such as
+/* A function that is compiled for each instruction set has a different name in each, such as
  * nl_rows_forward_avx2. NL_API exports the function to kernels of --load. */
 #define NL_OF_ISA_(name, isa) nl_##name##_##isa
 #define NL_OF_ISA_OF_(name, isa) NL_OF_ISA_(name, isa)

@@ -97,8 +97,8 @@ static bool is_spoilt(const job *k, size_t g) {
     return !finite;
 }
 
-/* With a NaN or an infinity no sum is a number, in double as in long double. If centred, all
- * results are NaN; otherwise finite values become 0 or, beside a NaN, NaN. */
+/* A NaN or an infinity makes every sum NaN or infinite, so double suffices. If centred, all results
+ * are NaN; otherwise finite values become 0 or, beside a NaN, NaN. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
@@ -180,7 +180,7 @@ double ref_silu_scale(const ref_outputs *o, size_t i) {
     return at_least_tiny(fabs(o->silu[i]));
 }
 
-/* Computes dgate[i] and dx[i]. If the gate is first, dx[i] was the gradient of x * silu(gate). */
+/* Sets dgate[i] and, if the gate comes first, dx[i], which held the gradient of x * silu(gate). */
 static void differentiate_gate(const job *k, size_t g, size_t i) {
     const ref_outputs *o = k->out;
     const nl_problem *p = k->p;
@@ -231,8 +231,8 @@ static void differentiate_spoilt(const job *k, size_t g) {
     }
 }
 
-/* dx of group g, and the scale of its error, which is the sum of the terms' absolute values. A
- * rounded mean shifts every xhat equally, hence max(1, |xhat|). */
+/* dx of group g, and the scale of the error of dx: the sum of the terms' absolute values. A rounded
+ * mean shifts every xhat equally, hence max(1, |xhat|). */
 static void differentiate_numbers(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;

@@ -1,7 +1,7 @@
-/* idea   The formula, read off the paper: the mean of the squares, then every element divided by
- *        the root. Two passes over the row where LayerNorm's naive rung makes three.
+/* idea   The formula as in the paper: the mean of the squares, then every element divided by the
+ *        root. Two passes over the row; LayerNorm's naive rung makes three.
  * gain   None; every other rung is compared with this rung.
- * fails  A square overflows where |x| exceeds about 1e19. There is no mean, so nothing cancels.
+ * fails  A square overflows if |x| exceeds about 1e19. There is no mean, so nothing cancels.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

@@ -1,9 +1,9 @@
 /* idea   Sums x^2 in one reading; one root and one division a row, one multiplication an element.
  *        All terms are positive, so nothing cancels: the one-pass sum is accurate here, unlike in
  *        layernorm/one_pass.c, which subtracts two nearly equal numbers.
- * gain   The division leaves the loop, which saves little, since the latency of the additions
- *        decides. No row norm can do with fewer than two readings of x.
- * fails  A square overflows where |x| exceeds about 1e19, and with eps = 0 underflows below 1e-19.
+ * gain   The division leaves the loop, which saves little: the latency of the additions limits the
+ *        speed. No row norm can do with fewer than two readings of x.
+ * fails  A square overflows if |x| exceeds about 1e19, and with eps = 0 underflows below 1e-19.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

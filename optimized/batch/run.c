@@ -62,8 +62,8 @@ static void do_channels(channels k) {
 }
 
 /* Processes runs in groups of channels that are small enough for the second reading to hit a core's
- * own cache, if the cache holds one channel. Columns are not divided: parts of a row, at multiples
- * of the row's length, would share few cache sets. */
+ * own cache, if the cache holds one channel. Columns are not divided: parts of rows, a row's length
+ * apart, would share few cache sets. */
 static void do_groups(channels k) {
     const work *w = k.w;
     const batch_recipe q = w->q;
@@ -93,9 +93,9 @@ static void batch_step(void *context, size_t begin, size_t end) {
     }
 }
 
-/* Do threads divide the channels instead of the pieces of samples? Runs of a channel stay in a
- * core's cache between the readings. Parts of rows share few cache sets, so columns are divided by
- * pieces if pieces keep four fifths of the threads busy; then threads wait between steps. */
+/* Do threads divide the channels instead of the pieces of samples? Runs of a channel then stay in a
+ * core's cache between the readings. Columns would share few cache sets, so threads divide the
+ * pieces if these keep four fifths of the threads busy. */
 static bool by_channels(const work *w, size_t t) {
     const size_t turns = (w->pieces + t - 1) / t;
     if ((w->v.c + share_of(w) - 1) / share_of(w) < t) return false;

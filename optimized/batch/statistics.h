@@ -60,7 +60,7 @@ NL_COLD double mean_in_double(const work *w, size_t j, double *var) {
 }
 
 /* Writes y of the channels whose m is NaN. In place, this runs before the output step, which would
- * overwrite these channels' x. Then the coefficients change nothing: (y - 0) * 1 + 0. */
+ * overwrite these channels' x. The output step then keeps their y: (y - 0) * 1 + 0. */
 NL_COLD void put_in_double(channels k, bool in_place) {
     const work *w = k.w;
     for (size_t j = k.j; j < k.end; j++) {

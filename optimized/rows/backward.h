@@ -3,8 +3,8 @@
  * as in instances.h. rows_backward() calls the instance. SPDX-License-Identifier: MIT */
 #pragma once
 
-/* g is a copy. Its address does not escape, so its fields stay in registers; outlined code gets
- * `outer`, the original. */
+/* g is a copy whose address does not escape: its fields stay in registers. Outlined code, which
+ * needs an address, gets `outer`. */
 NL_INLINE void rows_of(const gradients *outer, nl_dtype t, bool centred) {
     gradients g = *outer;
     backward_recipe q = recipe;

@@ -22,7 +22,7 @@ NL_INLINE vf without_g(vf xhat, dx_terms t, backward_recipe q) {
     return xhat * t.by_xhat;
 }
 
-/* In 16 bits gain * dy is rounded first, as in rungs that keep it, so all rungs have equal bits. */
+/* In 16 bits gain * dy is rounded first, as in the kept rungs, so all rungs have equal bits. */
 NL_INLINE vf dx_of(nl_dtype type, vf x, vf dy, vf gain, dx_terms t, backward_recipe q) {
     const vf rest = without_g(xhat_of(x, t.scale, q), t, q);
     if (type == NL_F32) return vfma(dy, gain, rest) * t.scale.rstd;

@@ -19,9 +19,9 @@ typedef struct backward_recipe {
     bool streaming; /* stores dx past the caches */
 } backward_recipe;
 
-/* A row has one vector for each sum in any block, so its dx has the same bits in all blocks. dgamma
- * and dbeta are summed in float over PIECE_ROWS rows, each block separately first. These pieces'
- * sums are added with their rounding errors, so the error does not grow with the number of rows. */
+/* A row's sums have one vector each in any block, so dx has the same bits in all blocks. dgamma and
+ * dbeta are summed in float over PIECE_ROWS rows, each block separately. The sums of these pieces
+ * are added with their rounding errors, so the error does not grow with the number of rows. */
 enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
 
 /* Rows are summed in pieces of PIECE columns, as in rows.h. Longer rows are processed one by one,
@@ -42,8 +42,8 @@ typedef struct kept_row {
     kept_array xhat, g;
 } kept_row;
 
-/* The addresses of rows: the whole tensors if all have the same strides, since a single index for
- * all tensors saves registers; otherwise the arrays of a single row. */
+/* Addresses: of the whole tensors if all have the same strides, since one index for all tensors
+ * saves registers; otherwise of a single row. */
 typedef struct arrays {
     const void *x, *dy, *dresidual;
     void *dx;
@@ -116,7 +116,7 @@ NL_INLINE row_scale scale_of(const gradients *g, size_t r, backward_recipe q) {
     return (row_scale){vset(mean), vset(rstd), vset(shift)};
 }
 
-/* Lanes past the row's end have dy = gain = 0, and a masked xhat: x = 0 may make it infinite. */
+/* Past the row's end dy and gain are 0, and xhat is masked, because x = 0 may make it infinite. */
 NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     const vf part = gain * dy;
     if (q.centred) s.v += part;
@@ -124,8 +124,8 @@ NL_INLINE sums add_terms(sums s, vf xhat, vf dy, vf gain, backward_recipe q) {
     return s;
 }
 
-/* Prefetches the cache line of p's element `at`, if `at` is in its first vector. The first reading prefetches the next block's
- * x, and the second reading prefetches its dy. */
+/* Prefetches the cache line of element `at` if `at` is in the line's first vector. The first
+ * reading prefetches the next block's x, the second reading its dy. */
 NL_INLINE void prefetch(nl_dtype t, const void *p, size_t at) {
     const size_t size = nl_dtype_size(t), byte = at * size;
     if (byte % 64 < VLEN * size) vprefetch((const char *)p + byte);

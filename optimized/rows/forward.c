@@ -11,7 +11,7 @@ NL_INLINE void put_or_in_double(const nl_view *v, nl_view row, size_t r, stats s
     put_row(row, s, q);
 }
 
-/* Writing the last row, or a row computed in double, does not sum a next row. */
+/* The last row, and a row computed in double, are written without summing a next row. */
 NL_INLINE void pipelined_rows(nl_view v, const nl_view *whole, double per_c, row_recipe q) {
     stats s = {0};
     bool known = false; /* s is this row's */

@@ -48,7 +48,7 @@ NL_INLINE vf kept_y(nl_view row, const float *kept, size_t i, size_t k, stats s,
     return y_of(row, i, k, vload(NL_F32, kept, i, k), s, q);
 }
 
-/* With a residual (RMSNorm only, so m is 0) the kept floats are x + residual: stores k floats. */
+/* With a residual (RMSNorm only, so m is 0) the kept floats are x + residual: stores k of them. */
 NL_INLINE void put_sum(nl_view row, const float *kept, size_t i, size_t k) {
     if (row.residual_out) vstore(row.t, row.residual_out, i, k, vload(NL_F32, kept, i, k));
 }
@@ -98,9 +98,8 @@ NL_INLINE nl_view part_from(nl_view row, size_t i) {
     return row;
 }
 
-/* Prefetches x ahead, and this row's lines of y, which are written two rows later. Stores complete in
- * order: while a store to y waits for its line from memory, later stores of kept floats wait too,
- * and fewer lines are fetched at the same time. */
+/* Prefetches x ahead, and this row's lines of y, which are written two rows later. Stores complete
+ * in order: while a store to y waits for its line, later stores of kept floats wait, too. */
 NL_INLINE void prefetch_both(nl_view row, size_t i, row_recipe q) {
     const size_t size = nl_dtype_size(row.t), end = (i + STEP) * size;
     for (size_t byte = i * size; q.prefetch_bytes && byte < end; byte += LINE) {
@@ -130,7 +129,7 @@ NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view n
     return keep_rest(t, next, to, odd + end, m);
 }
 
-/* Rarely, row r is kept again, around another mean. */
+/* Keeps row r again, around another mean. Rare. */
 NL_COLD void keep_again(const nl_view *v, size_t r, float *kept, float m) {
     keep_row(nl_row(*v, r), kept, m);
 }
@@ -142,9 +141,8 @@ NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept
     return s;
 }
 
-/* The padding is a cache line, to align the row's vectors, and a third of a page: a load waits for
- * an earlier store whose address has the same low 12 bits, and with the line alone these bits of
- * adjacent rows would differ by only a line. */
+/* The padding is a cache line, to align vectors, and a third of a page, to separate the low 12
+ * address bits of adjacent rows: a load waits for an earlier store with the same low 12 bits. */
 typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
 
 /* While row r is kept, row r - 2 is written, and row r - 1's statistics and row r + 1's guess are

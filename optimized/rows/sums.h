@@ -1,5 +1,5 @@
-/* Two sums along a row, of v and of v * d. The sums are computed in blocks, so that a value goes
- * through few additions to much larger sums. SPDX-License-Identifier: MIT */
+/* Two sums along a row, of v and of v * d. They are computed in blocks, so that few of a value's
+ * additions are to a much larger sum. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "vec.h"

@@ -26,7 +26,7 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
 static __attribute__((noinline, unused)) __m128i vload_some(const uint16_t *h, size_t k) {
     uint64_t low = k ? h[0] : 0, end = 0;
     if (k >= 4) {
-        const size_t shift = 8 * (8 - k); /* half of it, since 64 bits at once are undefined */
+        const size_t shift = 8 * (8 - k); /* half, because shifting by 64 is undefined */
         memcpy(&low, h, 8), memcpy(&end, h + k - 4, 8);
         end = end >> shift >> shift;
     } else if (k >= 2) {

@@ -46,8 +46,8 @@ NL_INLINE __m512i vbf16(vf v) {
     return _mm512_mask_or_epi32(r, nan, u, _mm512_set1_epi32(0x400000));
 }
 
-/* Can AVX512_BF16 convert these values? AVX512_BF16 flushes subnormals to zero: vbf16() converts
- * these, or all without the ISA. In asm, since the intrinsic needs the ISA at compile time. */
+/* Can AVX512_BF16 convert these values? It flushes subnormals to zero, so vbf16() converts these,
+ * and all values on processors without it. In asm: the intrinsic needs the ISA at compile time. */
 NL_INLINE bool vconverts(vf a, vf b) {
     const __mmask16 in_a = _mm512_fpclass_ps_mask(a, 0x20), in_b = _mm512_fpclass_ps_mask(b, 0x20);
     return __builtin_expect(_kortestz_mask16_u8(in_a, in_b) && __builtin_cpu_supports("avx512bf16"),

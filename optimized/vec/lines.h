@@ -31,7 +31,7 @@ NL_INLINE void put_waiting(shared_line *line) {
     line->held = 0;
 }
 
-/* The address for the bytes before a row's whole lines: behind collected bytes that end at y. */
+/* Where to store the bytes before a row's whole lines: behind the collected bytes that end at y. */
 NL_INLINE void *head_at(shared_line *line, void *y, size_t bytes) {
     if (line->held && line->y + line->held != (char *)y) put_waiting(line);
     if (line->held == 0) return y;
@@ -39,13 +39,13 @@ NL_INLINE void *head_at(shared_line *line, void *y, size_t bytes) {
     return line->bytes + line->held - bytes;
 }
 
-/* The address for the bytes after a row's whole lines. */
+/* Where to store the bytes after a row's whole lines. */
 NL_INLINE void *tail_at(shared_line *line, void *y, size_t bytes) {
     line->y = y, line->held = bytes;
     return line->bytes;
 }
 
-/* Streams a whole line. Call at a row's end: the load waits for the stores of the row's head. */
+/* Streams a whole line. Call late, at a row's end: the load waits for the stores of its head. */
 NL_INLINE void put_if_whole(shared_line *line) {
     if (line->held != LINE) return;
     float whole[LINE / sizeof(float)]; /* moves bits only; the elements may be 16-bit */
