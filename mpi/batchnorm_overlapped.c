@@ -1,8 +1,8 @@
 /* idea   Channels do not wait for each other. While the moments of one block of channels travel,
  *        this rank computes the moments of the next block, and then stores y of the previous block.
  * gain   Hides the network behind the computation, if MPI moves messages between its calls.
- * fails  Needs one allreduce for each block, which costs BLOCKS times as much if latency dominates. Most MPI
- *        libraries make progress only inside their calls, so little may overlap.
+ * fails  Needs one allreduce for each block, which costs BLOCKS times as much if latency dominates.
+ *        Most MPI libraries make progress only inside their calls, so little may overlap.
  * SPDX-License-Identifier: MIT */
 #include "groups.h"
 

@@ -1,7 +1,7 @@
-/* idea   Two-pass, as batchnorm/two_pass.c. One allreduce of the sums of x gives every rank the mean; a second
- *        allreduce, of the squares around the mean, gives the variance.
- * gain   None in time: this rung is the baseline of the others. No rank needs more memory than its own
- *        samples.
+/* idea   Two-pass, as batchnorm/two_pass.c. One allreduce of the sums of x gives every rank the
+ *        mean; a second allreduce, of the squares around the mean, gives the variance.
+ * gain   None in time: this rung is the baseline of the others. No rank needs more memory than its
+ *        own samples.
  * fails  Pays the network's latency twice, and the second allreduce cannot begin before the first
  *        has ended. The error grows with mean/sigma.
  * SPDX-License-Identifier: MIT */

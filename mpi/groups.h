@@ -1,6 +1,6 @@
-/* What the forward rungs share. A group is the elements that share one mean. In BatchNorm a group is a channel,
- * and a rank has some of its samples. In a row norm a group is a row, and a rank has some of its features.
- * SPDX-License-Identifier: MIT */
+/* What the forward rungs share. A group is the elements that share one mean. In BatchNorm a group
+ * is a channel, and a rank has some of its samples. In a row norm a group is a row, and a rank has
+ * some of its features. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "ranks.h"
@@ -9,8 +9,8 @@ NL_INLINE size_t nl_group_at(nl_view v, bool rows, size_t group, size_t i, size_
     return rows ? nl_at(v, group, i, k) : nl_at(v, i, group, k);
 }
 
-/* Starts the reduction of groups j0 to j1 - 1. Two passes over each segment compute count, mean and M2; a layer
- * without a mean needs only the sum of squares. */
+/* Starts the reduction of groups j0 to j1 - 1. Two passes over each segment compute count, mean and
+ * M2; a layer without a mean needs only the sum of squares. */
 NL_INLINE void nl_groups_start(nl_view v, const nl_ranks *r, nl_job *job, bool rows, size_t j0,
                                size_t j1) {
     nl_job_make(job, r, v.centred ? &nl_moments : &nl_sums, j1 - j0);
@@ -59,8 +59,8 @@ NL_INLINE void nl_groups_put(nl_view v, nl_job *job, bool rows, size_t j0) {
     nl_job_free(job);
 }
 
-/* Works on blocks of groups. While the moments of a block travel, this rank computes the moments of the next
- * block, and then stores y of the previous block. */
+/* Works on blocks of groups. While the moments of a block travel, this rank computes the moments of
+ * the next block, and then stores y of the previous block. */
 NL_INLINE void nl_in_blocks(nl_view v, const nl_ranks *r, bool rows, size_t groups, size_t block) {
     nl_job job[2];
     size_t before = 0, b = 0;

@@ -47,8 +47,8 @@ typedef struct part {
     instance in;
 } part;
 
-/* Copies an array between `whole` and `own`: this rank's piece of the array or, if features are split, of each
- * row; all of it if the array is not split. */
+/* Copies an array between `whole` and `own`: this rank's piece of the array or, if features are
+ * split, of each row; all of it if the array is not split. */
 static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
     const size_t all = t->whole->data.bytes[a], mine = t->data.bytes[a];
     const size_t rows = t->rung->features && nl_args[a].extent == NL_TENSOR ? t->c.problem.n : 1;
@@ -57,9 +57,9 @@ static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
         memcpy(back ? whole : own, back ? own : whole, mine / rows);
 }
 
-/* Even: each rank has the same number of segments. Uneven: each rank has more segments than the rank before,
- * and the first of many ranks has none. Before a call outputs are NaN on even ranks and numbers on odd ranks,
- * which exposes kernels that add to outputs or do not write them. */
+/* Even: each rank has the same number of segments. Uneven: each rank has more segments than the
+ * rank before, and the first of many ranks has none. Before a call outputs are NaN on even ranks
+ * and numbers on odd ranks, which exposes kernels that add to outputs or do not write them. */
 static void part_make(part *t, const task *whole, const nl_rung *g, const nl_ranks *r, bool even) {
     *t = (part){.whole = whole, .rung = g, .ranks = *r, .c = *whole->c};
     nl_ranks *o = &t->ranks;
@@ -90,8 +90,8 @@ static void part_call(const part *t, const nl_ranks *r) {
         t->rung->forward(r, &t->c.problem, &f);
 }
 
-/* Gathers the ranks' arrays, inputs too, in `whole`. Returns the name of an output that all ranks have but that
- * differs between ranks, or NULL. */
+/* Gathers the ranks' arrays, inputs too, in `whole`. Returns the name of an output that all ranks
+ * have but that differs between ranks, or NULL. */
 static const char *gather(const part *t, instance *whole) {
     unsigned differ = 0;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
@@ -111,8 +111,8 @@ static const char *gather(const part *t, instance *whole) {
     return differ ? nl_args[__builtin_ctz(differ)].name : NULL;
 }
 
-/* The largest .lanes whose bound covers the longest chain of additions: one segment, and at most segments - 1
- * merges. */
+/* The largest .lanes whose bound covers the longest chain of additions: one segment, and at most
+ * segments - 1 merges. */
 static int lanes_of(const part *t) {
     const size_t s = t->ranks.segments, positions = t->c.problem.s;
     const size_t chain = (t->ranks.total + s - 1) / s * positions + s - 1;
@@ -163,8 +163,8 @@ static void check_task(const task *k, nl_ranks *r, tally *tallies) {
         }
 }
 
-/* Runs a rung on a part. Without ranks it runs the library's kernel on the part; without a part, a reduction of
- * `elements` sums. */
+/* Runs a rung on a part. Without ranks it runs the library's kernel on the part; without a part, a
+ * reduction of `elements` sums. */
 static void call(const nl_ranks *r, const part *t, size_t elements) {
     nl_job job;
     if (!r) {
@@ -197,8 +197,8 @@ static void point(const char *series, const char *panel, size_t x, const nl_rank
     if (world_rank == 0) printf("ranks,%s,%s,%zu,%.0f\n", panel, series, x, round);
 }
 
-/* Times three calls, each on this rank's part: the rung on all ranks together, the rung on every rank alone, and
- * the library's kernel. The first case also times the reductions. */
+/* Times three calls, each on this rank's part: the rung on all ranks together, the rung on every
+ * rank alone, and the library's kernel. The first case also times the reductions. */
 static void time_case(const task *k, const char *series, nl_ranks r, tally *t) {
     const nl_rung *g = *taker(rungs, &k->c->problem);
     const size_t n = k->c->problem.n;

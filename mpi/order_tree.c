@@ -1,8 +1,8 @@
-/* idea   Every rank gets the partial results of all segments and merges them in one binary tree, which does not
- *        depend on the ranks.
+/* idea   Every rank gets the partial results of all segments and merges them in one binary tree,
+ *        which does not depend on the ranks.
  * gain   The same bits for any number of ranks, any split and any MPI; no user-defined operation.
- * fails  An allgather replaces the allreduce: it sends up to SEGMENTS times the bytes, and every rank does all
- *        merges. At most SEGMENTS ranks get work.
+ * fails  An allgather replaces the allreduce: it sends up to SEGMENTS times the bytes, and every
+ *        rank does all merges. At most SEGMENTS ranks get work.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 

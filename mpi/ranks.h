@@ -1,5 +1,5 @@
-/* What every rung across ranks includes: which rank has which part of the tensor, and sums over all ranks.
- * SPDX-License-Identifier: MIT */
+/* What every rung across ranks includes: which rank has which part of the tensor, and sums over all
+ * ranks. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "kernel.h"
@@ -10,8 +10,8 @@
 /* The split axis has at most SEGMENTS segments, whatever the number of ranks. */
 enum { SEGMENTS = 16, RANKS_MAX = 64 };
 
-/* Merges two partial results, which are arrays of elements of `width` floats. `type` and `op` describe the
- * elements and the merge to MPI. The partial result of no data is zeros. */
+/* Merges two partial results, which are arrays of elements of `width` floats. `type` and `op`
+ * describe the elements and the merge to MPI. The partial result of no data is zeros. */
 typedef struct nl_reduction {
     size_t width;
     void (*merge)(void *into, const void *from, size_t elements);
@@ -23,9 +23,9 @@ extern nl_reduction nl_sums;    /* one float */
 extern nl_reduction nl_moments; /* count, mean, and M2, the sum of squares around the mean */
 void nl_moments_make(void);     /* sets type and op of nl_moments */
 
-/* The split axis, samples or rows (n) or features (c), has `total` elements. Rank k has segments border[k] to
- * border[k + 1] - 1. This rank has `own` segments; its part begins at `first`, and its segment g begins at
- * begin[g] of the part. */
+/* The split axis, samples or rows (n) or features (c), has `total` elements. Rank k has segments
+ * border[k] to border[k + 1] - 1. This rank has `own` segments; its part begins at `first`, and its
+ * segment g begins at begin[g] of the part. */
 typedef struct nl_ranks {
     MPI_Comm comm;
     int rank, size;
@@ -65,8 +65,8 @@ static inline float *nl_part(const nl_job *job, size_t g) {
 
 void *nl_zeros(size_t bytes); /* ends the program if there is no memory */
 
-/* A rung. `impl` describes it, as in the library's table; forward and backward get the problem and arguments of
- * this rank's part. */
+/* A rung. `impl` describes it, as in the library's table; forward and backward get the problem and
+ * arguments of this rank's part. */
 typedef struct nl_rung {
     nl_impl impl;
     bool features; /* splits the features, not samples or rows */

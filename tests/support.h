@@ -1,6 +1,6 @@
-/* Functions that several test files share. Tests decide in plain code and call cr_assert once, with the case
- * and its values in the message: assertions are slow, and some loops run millions of times.
- * SPDX-License-Identifier: MIT */
+/* Functions that several test files share. Tests decide in plain code and call cr_assert once, with
+ * the case and its values in the message: assertions are slow, and some loops run millions of
+ * times. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "base/random.h"

@@ -1,6 +1,6 @@
-/* The functions that the figures of the site call from JavaScript (library.js), and the tests from C:
- * cases, their data, implementations and the check of `normlab check`. One case is open at a time.
- * SPDX-License-Identifier: MIT */
+/* The functions that the figures of the site call from JavaScript (library.js), and the tests from
+ * C: cases, their data, implementations and the check of `normlab check`. One case is open at a
+ * time. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stddef.h>
@@ -25,15 +25,15 @@ WEB_API(web_open) int web_open(void);
  * name. Returns -1 if there is no number i. */
 WEB_API(web_accepts) int web_accepts(int i);
 
-/* web_get() copies an argument (an nl_arg) into the numbers: from the data, or after web_call() from
- * its buffers. web_put() copies the numbers into the data, rounded to their type. Both return the
- * count. */
+/* web_get() copies an argument (an nl_arg) into the numbers: from the data, or after web_call()
+ * from its buffers. web_put() copies the numbers into the data, rounded to their type. Both return
+ * the count. */
 WEB_API(web_get) int web_get(int arg);
 WEB_API(web_put) int web_put(int arg);
 
-/* Calls the implementation that the text names and checks its outputs. Returns an outcome (verify.h);
- * the first numbers become the largest error of y or dx, in units, and its bound. Returns -1 if it
- * was not called, and the reason as the text. */
+/* Calls the implementation that the text names and checks its outputs. Returns an outcome
+ * (verify.h); the first numbers become the largest error of y or dx, in units, and its bound.
+ * Returns -1 if it was not called, and the reason as the text. */
 WEB_API(web_call) int web_call(void);
 
 /* Copies the reference's values into the numbers, as doubles. Returns the count. */

@@ -44,8 +44,8 @@ void evidence_write(FILE *out, const race_row *row);
  * False: `error` describes the fault of the file. */
 bool evidence_read(evidence *e, const char *path, char *error, size_t error_size);
 
-/* Closes a pass: appends to machine.txt the checksum of races.csv and of the facts about the pass. A
- * pass that differs from its checksum is damaged. */
+/* Closes a pass: appends to machine.txt the checksum of races.csv and of the facts about the pass.
+ * A pass that differs from its checksum is damaged. */
 bool evidence_seal(const char *folder);
 
 /* Adds the passes of a folder (FOLDER/PASS/races.csv with machine.txt beside it) that ran with or

@@ -22,8 +22,8 @@ typedef enum axis {
 } axis;
 
 /* centred: where the mean is subtracted. ABOUT_FIRST: in the output, while the squares subtract
- * x[0]. ADDED: the output adds the mean. FIRST_ALONE, REST_ALONE: the output subtracts only x[0], or
- * only mean - x[0]. */
+ * x[0]. ADDED: the output adds the mean. FIRST_ALONE, REST_ALONE: the output subtracts only x[0],
+ * or only mean - x[0]. */
 enum { NOWHERE, EVERYWHERE, IN_SQUARES, IN_OUTPUT, ABOUT_FIRST, ADDED, FIRST_ALONE, REST_ALONE };
 /* variance: which terms are summed, or what is wrong with E[x^2] - mean^2 */
 enum {

@@ -230,8 +230,8 @@ static bool sums_overflow(const nl_problem *p, const ref_outputs *want, size_t g
            (channel && leaves_range(want->dgamma_scale[g] * sigma));
 }
 
-/* The error of xhat, in units, if silu(gate) multiplies x before the norm: silu's error where exp is
- * subnormal, times |x| * rstd, or |xhat / silu|. INFINITY: x is infinite, and silu may be 0 in
+/* The error of xhat, in units, if silu(gate) multiplies x before the norm: silu's error where exp
+ * is subnormal, times |x| * rstd, or |xhat / silu|. INFINITY: x is infinite, and silu may be 0 in
  * float, so that the product is Inf or NaN. */
 static double lost_in_silu(const nl_problem *p, const ref_outputs *want, size_t g) {
     const double off = SILU_SUBNORMAL * 0x1p-150;

@@ -61,8 +61,8 @@ bool error_record_not_run(const error_record *e, const error_line *l);
 /* The order by name, ISA and problem; returns what strcmp() would. */
 int error_record_order(const void *a, const void *b);
 
-/* The file of the largest errors: a CSV whose columns after the second are kinds of data. The second
- * names all implementations with these numbers, each with its instruction sets. */
+/* The file of the largest errors: a CSV whose columns after the second are kinds of data. The
+ * second names all implementations with these numbers, each with its instruction sets. */
 
 /* Reads the record. With update, the file need not exist yet. False: error says why. */
 bool error_record_open(error_record *e, const char *path, bool update, char *error,

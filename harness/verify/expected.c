@@ -100,8 +100,8 @@ static void fold(const expectations *d, size_t g, long double gain, long double 
     out->loose = true; /* the factor may be 0, times an infinite x */
 }
 
-/* The error of the norm's dx from operations on subnormal numbers, in 2^-150. A product with x - mean
- * is multiplied by rstd twice. */
+/* The error of the norm's dx from operations on subnormal numbers, in 2^-150. A product with x -
+ * mean is multiplied by rstd twice. */
 static long double norm_underflow(const expectations *d, size_t i, size_t g, long double gain) {
     const long double rstd = d->want->rstd[g];
     const long double scale = larger(fabsl((long double)d->want->xhat[i]), 1) + 1;
@@ -349,8 +349,8 @@ static plain ordinary_plain(const expectations *d, size_t i, size_t j, long doub
                     fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift), true);
 }
 
-/* Is this number a NaN, without a factor that leaves float's range? An x87, which expected_at() uses,
- * takes fifty times as long for a NaN. */
+/* Is this number a NaN, without a factor that leaves float's range? An x87, which expected_at()
+ * uses, takes fifty times as long for a NaN. */
 static bool is_nan_alone(double number, double scale, double gain) {
     return isnan(number) && !(isfinite(scale) && scale > 1e9) && fabs(gain) < 1e9;
 }

@@ -112,8 +112,8 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i);
 void expected_name(const nl_problem *p, nl_arg s, size_t i, char *text,
                    size_t size); /* "y[3][17]" */
 
-/* Fills answer.plain and .sums, if there is memory. Without it, expected_at() for every implementation would
- * take most of a suite's time. */
+/* Fills answer.plain and .sums, if there is memory. Without it, expected_at() for every
+ * implementation would take most of a suite's time. */
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a);
 
 /* Returns the smallest bound of the numbers of y, dx or residual_out in group g; -1: no bound. A

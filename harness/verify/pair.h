@@ -30,9 +30,9 @@ bool pair_repeat_wanted(const instance *in, int threads);
  * outputs differ from the first ones, and leaves the differing outputs. */
 void pair_repeat(const pair_call *s);
 
-/* A kernel may keep results of an earlier call and recognize it by its addresses. Is there an earlier
- * call, with another value in the middle of each row, and of each other input? `allow` makes the
- * inputs writable, or not. */
+/* A kernel may keep results of an earlier call and recognize it by its addresses. Is there an
+ * earlier call, with another value in the middle of each row, and of each other input? `allow`
+ * makes the inputs writable, or not. */
 bool pair_stale_wanted(const instance *in);
 void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write));
 

@@ -31,8 +31,8 @@ verdict outputs_check(const instance *in, const answer *a);
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads);
 
-/* Must added kernels keep a row's bits in every batch, as our own promise? Otherwise the verdict only
- * notes that they do not. */
+/* Must added kernels keep a row's bits in every batch, as our own promise? Otherwise the verdict
+ * only notes that they do not. */
 extern bool verify_batches;
 
 /* Checks the outputs of a call; caches the verdict on the last bits. */
@@ -41,8 +41,8 @@ verdict verify_result(const instance *in, const answer *a);
 /* Checks the output of a model's own LayerNorm (NAME.y.npy) with the bound of two-pass. */
 verdict verify_model(const nl_case *c, const nl_data *data, const answer *a);
 
-/* How to call once more: the number of threads, and the byte that fills outputs and scratch before the
- * call; a check uses 0xff. */
+/* How to call once more: the number of threads, and the byte that fills outputs and scratch before
+ * the call; a check uses 0xff. */
 typedef struct examination {
     int threads;
     unsigned char outputs, scratch;
@@ -69,8 +69,8 @@ typedef struct check_settings {
     bool (*noted)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
 } check_settings;
 
-/* Verifies the implementations of one case, each twice: with guard pages at the ends of its buffers,
- * then at their starts. False: error says why. */
+/* Verifies the implementations of one case, each twice: with guard pages at the ends of its
+ * buffers, then at their starts. False: error says why. */
 bool check_case(const nl_case *c, const check_settings *o, char *error, size_t error_size);
 
 enum { CHECKERS_MAX = 8 };

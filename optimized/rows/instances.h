@@ -4,8 +4,8 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-/* The common case: gamma and (LayerNorm) beta, no residual, and equally spaced rows. These facts are
- * compile-time constants, so the loops contain no branches on them. */
+/* The common case: gamma and (LayerNorm) beta, no residual, and equally spaced rows. These facts
+ * are compile-time constants, so the loops contain no branches on them. */
 NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool plus_one,
                            bool cast) {
     row_recipe q = *call->q;

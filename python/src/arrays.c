@@ -131,9 +131,9 @@ static nl_stride *stride_of(nl_problem *p, nl_arg arg) {
     }
 }
 
-/* Merges the axes before the last, innermost first, if the step of an axis is the extent of the next inner
- * axis. Returns the number of axes left, with lengths and steps in bytes. 3: more than two are left, or a
- * step is impossible. */
+/* Merges the axes before the last, innermost first, if the step of an axis is the extent of the
+ * next inner axis. Returns the number of axes left, with lengths and steps in bytes. 3: more than
+ * two are left, or a step is impossible. */
 static int merge(PyArrayObject *a, npy_intp count[2], npy_intp step[2]) {
     const int last = PyArray_NDIM(a) - 1;
     const npy_intp size = PyArray_ITEMSIZE(a);

@@ -35,8 +35,8 @@ bool array_parameters(PyArrayObject *a, const char *name, nl_problem *p, PyArray
 bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
                 PyArrayObject *x);
 
-/* Checks also the type, and that an output is writable. A tensor of a row norm need not be in C order; the
- * problem gets its strides. False: raised. */
+/* Checks also the type, and that an output is writable. A tensor of a row norm need not be in C
+ * order; the problem gets its strides. False: raised. */
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x);
 
 /* A new array for this argument, with the argument's type. Tensors are not set; other arrays are zeros. */

@@ -25,17 +25,17 @@ bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *
 FUNCTION(data_case);
 FUNCTION(data_museum);
 
-/* Return rows of the table as tuples: all rows, or the choice of nl_best() for (op, pass, dtype, n, c, s,
- * threads). */
+/* Return rows of the table as tuples: all rows, or the choice of nl_best() for (op, pass, dtype, n,
+ * c, s, threads). */
 FUNCTION(table_implementations);
 FUNCTION(table_best);
 
 /* (calls, seconds for each, precision) -> the fields of normlab.Race. Holds Python's lock. */
 FUNCTION(race_calls);
 
-/* ((case, implementation), (case, implementation), threads, seconds) -> both implementations, ns of each, the
- * log of the second's time over the first's, and the verdict. Both implementations are verified before and
- * after the timing. */
+/* ((case, implementation), (case, implementation), threads, seconds) -> both implementations, ns of
+ * each, the log of the second's time over the first's, and the verdict. Both implementations are
+ * verified before and after the timing. */
 FUNCTION(race_cases);
 
 /* (path of a results file) Writes the machine's facts beside the file. */

@@ -1,5 +1,5 @@
-/* Acceptance tests of other projects, copied from their sources. docs/other-tests.md names file, line and commit.
- * SPDX-License-Identifier: MIT */
+/* Acceptance tests of other projects, copied from their sources. docs/other-tests.md names file,
+ * line and commit. SPDX-License-Identifier: MIT */
 #include "acceptance.h"
 #include "base/random.h"
 

@@ -5,18 +5,18 @@
 #include "judge/mechanism.h"
 #include "mutants.h"
 
-/* How an argument is filled. 'n': a + b * N(0, 1); 'u': uniform from a to b; 'c': a. As in oneDNN's benchdnn:
- * 'p': pairs about the row's mean, 1/4 to 16; 'm': the row's mean plus 1 and minus 1 in turn; '2': +-2^-4 to
- * +-2^2; 'g', 's': benchdnn's scale and shift. 0: as data `normal`. */
+/* How an argument is filled. 'n': a + b * N(0, 1); 'u': uniform from a to b; 'c': a. As in oneDNN's
+ * benchdnn: 'p': pairs about the row's mean, 1/4 to 16; 'm': the row's mean plus 1 and minus 1 in
+ * turn; '2': +-2^-4 to +-2^2; 'g', 's': benchdnn's scale and shift. 0: as data `normal`. */
 typedef struct fill {
     char how;
     double a, b;
 } fill;
 
-/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: no |got - want| > atol + rtol
- * |want| if want is finite, which a NaN passes. SQUARES: the sum of squared errors is at most rtol times the
- * sum of squares. NORM: in forward CLOSE, relative to want or want - beta, whichever is larger; in backward
- * SQUARES with rtol^2. */
+/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: no |got - want| >
+ * atol + rtol |want| if want is finite, which a NaN passes. SQUARES: the sum of squared errors is
+ * at most rtol times the sum of squares. NORM: in forward CLOSE, relative to want or want - beta,
+ * whichever is larger; in backward SQUARES with rtol^2. */
 typedef enum rule { CLOSE, FINITE, SQUARES, NORM } rule;
 
 typedef struct tolerance {

@@ -1,6 +1,6 @@
-/* normlab_other_tests OUT.csv [FILE.c CASES]...: writes which tests catch each suspect. FILE: a wrong
- * kernel of a lab; CASES: the cases of its assignment. scripts/other_tests.py sets OMP_MAX_ACTIVE_LEVELS=0, so
- * that the threads' shares run in order and a data race has one result.
+/* normlab_other_tests OUT.csv [FILE.c CASES]...: writes which tests catch each suspect. FILE: a
+ * wrong kernel of a lab; CASES: the cases of its assignment. scripts/other_tests.py sets
+ * OMP_MAX_ACTIVE_LEVELS=0, so that the threads' shares run in order and a data race has one result.
  * SPDX-License-Identifier: MIT */
 #include "suspects.h"
 #include "base/csv.h"

@@ -54,8 +54,8 @@ bool suspects_add_mutants(suspects *all) {
     return true;
 }
 
-/* Finds the first of these cases that the kernel fails, and makes the case smaller. False: the kernel's numbers
- * are right, and its fault is another, such as its speed. */
+/* Finds the first of these cases that the kernel fails, and makes the case smaller. False: the
+ * kernel's numbers are right, and its fault is another, such as its speed. */
 static bool find_case(suspect *k, const case_list *cases) {
     for (size_t i = 0; i < cases->count; i++) {
         k->own = cases->items[i];
@@ -74,8 +74,8 @@ static const nl_impl *open_kernel(const char *library) {
     return kernel ? kernel(0) : NULL;
 }
 
-/* Compiles the file, and adds its kernel if the kernel fails a case of `spellings`, separated by spaces. Compiles
- * for one width of vectors, because the smallest case depends on the width. */
+/* Compiles the file, and adds its kernel if the kernel fails a case of `spellings`, separated by
+ * spaces. Compiles for one width of vectors, because the smallest case depends on the width. */
 static bool add_lab(suspects *all, const char *file, char *spellings) {
     case_list cases = {0};
     char error[700] = "it has no kernel";
@@ -106,8 +106,8 @@ static bool is_far(const verdict *v, const nl_case *c) {
     return v->outcome == OUTCOME_DEMO && !(v->error_u * unit <= 0.5);
 }
 
-/* Adds rungs in plain C that reproduce a bug report, each with its smallest exhibit. Leaves out data of 1e30,
- * whose squares overflow float in every method but one. */
+/* Adds rungs in plain C that reproduce a bug report, each with its smallest exhibit. Leaves out
+ * data of 1e30, whose squares overflow float in every method but one. */
 bool suspects_add_museum(suspects *all) {
     case_list exhibits = {0};
     char spelling[CASE_TEXT];
@@ -165,8 +165,8 @@ static bool formula_is_wrong(suspect *k, nl_op op, nl_pass pass) {
     return false;
 }
 
-/* Adds the formulas of one layer and pass. Leaves out mistakes that contain a number, because the number
- * depends on the case. */
+/* Adds the formulas of one layer and pass. Leaves out mistakes that contain a number, because the
+ * number depends on the case. */
 static bool add_formulas(suspects *all, nl_op op, nl_pass pass) {
     static const char *const types[] = {"f32", "bf16"};
     const size_t first = all->count;

@@ -25,8 +25,8 @@ typedef struct suspects {
     size_t count;
 } suspects;
 
-/* Each function adds one group. pairs: a kernel's file, then cases; the kernel should fail one of them. Each prints
- * a message before it returns false. */
+/* Each function adds one group. pairs: a kernel's file, then cases; the kernel should fail one of
+ * them. Each prints a message before it returns false. */
 bool suspects_add_mutants(suspects *all);
 bool suspects_add_labs(suspects *all, char **pairs, int count);
 bool suspects_add_museum(suspects *all);

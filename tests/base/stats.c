@@ -144,8 +144,8 @@ Test(stats, difference_by_hand) {
               fabs(e.low + e.high - 8) < 1e-9);
 }
 
-/* Compares passes of one program with as many other passes of the same program. About 1 % may be called
- * different. */
+/* Compares passes of one program with as many other passes of the same program. About 1 % may be
+ * called different. */
 Test(stats, coverage_of_differences) {
     enum { POOLS = 20000, MOST = 9 };
     for (size_t n = 2; n <= MOST; n++) {

@@ -1,6 +1,6 @@
-/* Tests covering arrays by brute force, for small tables in which some random classes must not meet. Three
- * classes that meet in a possible row must meet in a row of the array, and every row of the array must be
- * possible. SPDX-License-Identifier: MIT */
+/* Tests covering arrays by brute force, for small tables in which some random classes must not
+ * meet. Three classes that meet in a possible row must meet in a row of the array, and every row of
+ * the array must be possible. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "base/random.h"
 

@@ -1,5 +1,5 @@
-/* Tests the generator: the words of Philox, the contents of every kind of data, and the same bytes for every
- * machine, call and number of threads. SPDX-License-Identifier: MIT */
+/* Tests the generator: the words of Philox, the contents of every kind of data, and the same bytes
+ * for every machine, call and number of threads. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "trial.h"
 
@@ -122,8 +122,8 @@ Test(data, same_bytes_everywhere) {
         }
 }
 
-/* The mean of 65536 numbers, and the mean square and mean size of their deviations, are within five standard errors.
- * Parameters are not constant and mean(dy) is not 0, so that mistakes show. */
+/* The mean of 65536 numbers, and the mean square and mean size of their deviations, are within five
+ * standard errors. Parameters are not constant and mean(dy) is not 0, so that mistakes show. */
 Test(data, moments) {
     static const struct {
         const char *text;
@@ -161,8 +161,8 @@ Test(data, moments) {
     }
 }
 
-/* Float sums of x and x^2 are exact forwards, backwards and shuffled. The mean is exact too, and the variance
- * except in odd groups. */
+/* Float sums of x and x^2 are exact forwards, backwards and shuffled. The mean is exact too, and
+ * the variance except in odd groups. */
 static void check_exact(const trial *m, size_t g) {
     const size_t size = group_size(&m->c.problem), prime = 2654435761;
     double sum = 0, squares = 0;

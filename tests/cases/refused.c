@@ -83,8 +83,8 @@ Test(refused_cases, message) {
     cases_free(&list);
 }
 
-/* A random problem is refused if and only if the library refuses it. In a call without arguments, the library
- * reports a missing argument only after it has accepted the problem. */
+/* A random problem is refused if and only if the library refuses it. In a call without arguments,
+ * the library reports a missing argument only after it has accepted the problem. */
 Test(refused_cases, as_the_library_does) {
     static const float eps[] = {-1, 0, 1e-5f}, momenta[] = {-1, 0, 0.5f, 2};
     size_t refused = 0;

@@ -31,8 +31,8 @@ static size_t size_of(const nl_problem *p, nl_axis axis) {
     }
 }
 
-/* Are there cases of this layer, pass and type just below the size, at the size and just above it? Groups
- * and pieces grow by whole runs or rows, so for these "just" means a larger step. */
+/* Are there cases of this layer, pass and type just below the size, at the size and just above it?
+ * Groups and pieces grow by whole runs or rows, so for these "just" means a larger step. */
 static bool around(const nl_problem *like, nl_threshold t, int threads) {
     const size_t step = t.axis >= NL_OF_GROUP ? 64 + t.size / 128 : 1;
     bool below = t.size == 1, at = false, above = false;
@@ -140,8 +140,8 @@ Test(suite, has_the_sizes_to_fork_from) {
     }
 }
 
-/* For each layer, pass and type: each argument that may be NULL is NULL in some case, and each input that may
- * be overwritten is the only overwritten input in some case. */
+/* For each layer, pass and type: each argument that may be NULL is NULL in some case, and each
+ * input that may be overwritten is the only overwritten input in some case. */
 Test(suite, leaves_out_and_overwrites_every_argument) {
     static struct seen { unsigned absent, overwritten; } seen[NL_OPS][NL_PASSES][NL_DTYPES];
     for (size_t i = 0; i < cases.count; i++) {
@@ -198,8 +198,8 @@ static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
 
 static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
 
-/* Finds an input and a value that no case of this layer and type has had in this input so far. False: nothing
- * is missing. */
+/* Finds an input and a value that no case of this layer and type has had in this input so far.
+ * False: nothing is missing. */
 static bool missing(const nl_problem *p, nl_arg *a, int *value) {
     for (*a = 0; *a < NL_ARGS; ++*a)
         for (*value = 0; *value < VALUES; ++*value)

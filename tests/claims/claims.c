@@ -1,5 +1,5 @@
-/* Tests the verdicts of claims, the paper's table and pRMSNorm, and that wrong kernels are not timed.
- * SPDX-License-Identifier: MIT */
+/* Tests the verdicts of claims, the paper's table and pRMSNorm, and that wrong kernels are not
+ * timed. SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 #include "claims/evidence.h"
 #include "timing/fixture.h"

@@ -1,5 +1,5 @@
-/* Tests that bench does not time an implementation that is wrong on the short suite. SPDX-License-Identifier:
- * MIT */
+/* Tests that bench does not time an implementation that is wrong on the short suite.
+ * SPDX-License-Identifier: MIT */
 #include "registry.h"
 #include "support.h"
 #include "cli/gate.h"

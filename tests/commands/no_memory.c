@@ -1,5 +1,5 @@
-/* Each allocation of a command fails in turn. The program must end with a message and an exit code, or print
- * its usual output. SPDX-License-Identifier: MIT */
+/* Each allocation of a command fails in turn. The program must end with a message and an exit code,
+ * or print its usual output. SPDX-License-Identifier: MIT */
 #include "base/npy.h"
 #include "folder.h"
 #include "commands/commands.h"
@@ -26,8 +26,8 @@ static const command commands[] = {
     {cmd_study, {"study", "--quick", "eps"}},
 };
 
-/* Runs a command in a new process, in which N allocations succeed and the next allocation fails. Returns its
- * status. *all: none failed. */
+/* Runs a command in a new process, in which N allocations succeed and the next allocation fails.
+ * Returns its status. *all: none failed. */
 static int attempt(const command *c, long successes, bool *all) {
     char *argv[WORDS + 1] = {NULL};
     int argc = 0, status = 0;

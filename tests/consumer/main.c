@@ -1,6 +1,5 @@
-/* A program of another project, which normalizes one row with LayerNorm. (1, 2, 3, 4) has mean 2.5, variance
- * 1.25.
- * SPDX-License-Identifier: MIT */
+/* A program of another project, which normalizes one row with LayerNorm. (1, 2, 3, 4) has mean 2.5,
+ * variance 1.25. SPDX-License-Identifier: MIT */
 #include <normlab.h>
 #include <stdio.h>
 

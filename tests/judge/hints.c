@@ -182,8 +182,8 @@ Test(hints, name_the_method) {
     trial_end(&t);
 }
 
-/* Only the last two of many rows are wrong. The search begins with these rows, and computes no more numbers
- * than allowed. */
+/* Only the last two of many rows are wrong. The search begins with these rows, and computes no more
+ * numbers than allowed. */
 Test(hints, stay_within_bounds) {
     static mechanism m;
     trial t;

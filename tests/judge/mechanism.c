@@ -1,5 +1,5 @@
-/* Tests the search for a mechanism on synthetic data: lines with a known slope, errors with a known pattern,
- * and noise, which must have no mechanism. SPDX-License-Identifier: MIT */
+/* Tests the search for a mechanism on synthetic data: lines with a known slope, errors with a known
+ * pattern, and noise, which must have no mechanism. SPDX-License-Identifier: MIT */
 #include "judge/mechanism.h"
 #include "runs.h"
 

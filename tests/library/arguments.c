@@ -1,6 +1,6 @@
-/* For every bad argument nl_forward and nl_backward write nothing, return a status, and set a message that
- * names the argument. The tests follow the table jobs[], which has the arguments of each layer.
- * SPDX-License-Identifier: MIT */
+/* For every bad argument nl_forward and nl_backward write nothing, return a status, and set a
+ * message that names the argument. The tests follow the table jobs[], which has the arguments of
+ * each layer. SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "layer.h"
 
@@ -52,8 +52,8 @@ static call good(const struct job *job, const nl_impl *impl) {
     return k;
 }
 
-/* The message of a failure must contain `culprit` or `alias`. A refused call and an empty batch must not write
- * a byte. */
+/* The message of a failure must contain `culprit` or `alias`. A refused call and an empty batch
+ * must not write a byte. */
 static void expect(const call *k, nl_status want, const char *culprit, const char *alias) {
     memcpy(arena, before, sizeof arena);
     nl_forward(NULL, NULL, NULL, 1); /* replaces an old message, which might match */

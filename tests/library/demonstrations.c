@@ -1,5 +1,5 @@
-/* The error of each demonstration has the expected size in units. With 16-bit arithmetic the statistics are
- * 16-bit numbers. SPDX-License-Identifier: MIT */
+/* The error of each demonstration has the expected size in units. With 16-bit arithmetic the
+ * statistics are 16-bit numbers. SPDX-License-Identifier: MIT */
 #include "trial.h"
 
 TestSuite(demonstrations, .init = one_thread);

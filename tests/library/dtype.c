@@ -1,5 +1,5 @@
-/* Tests the conversions of core/dtype.h on every bit pattern of the types smaller than f32, and ref_round, an
- * independent conversion. Expected values come from ldexp on a pattern's fields.
+/* Tests the conversions of core/dtype.h on every bit pattern of the types smaller than f32, and
+ * ref_round, an independent conversion. Expected values come from ldexp on a pattern's fields.
  * SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "reference.h"
@@ -20,8 +20,8 @@ static unsigned sign_bit(nl_dtype t) {
     return 1u << (8 * nl_dtype_bytes(t) - 1);
 }
 
-/* The value of a finite pattern. The pattern of infinity gives the next larger number, so that overflow is a
- * case of rounding to nearest even. */
+/* The value of a finite pattern. The pattern of infinity gives the next larger number, so that
+ * overflow is a case of rounding to nearest even. */
 static double from_fields(const struct format *f, unsigned pattern) {
     unsigned exponent = (pattern & (sign_bit(f->t) - 1)) >> f->bits,
              fraction = pattern & ((1u << f->bits) - 1);

@@ -1,5 +1,5 @@
-/* Tests extreme values, where a naive product overflows or a rounded reciprocal is visible. Some properties hold
- * exactly; some answers must be finite. SPDX-License-Identifier: MIT */
+/* Tests extreme values, where a naive product overflows or a rounded reciprocal is visible. Some
+ * properties hold exactly; some answers must be finite. SPDX-License-Identifier: MIT */
 #include "trial.h"
 
 #include <stdio.h>
@@ -38,8 +38,8 @@ Test(extremes, constant_groups_give_beta) {
     cr_assert(compared > 0, "no implementation is range_safe");
 }
 
-/* The variance of these channels, or the variance times m / (m - 1), exceeds float's range. Multiplied
- * by momentum it is in the range. */
+/* The variance of these channels, or the variance times m / (m - 1), exceeds float's range.
+ * Multiplied by momentum it is in the range. */
 Test(extremes, running_var_is_finite_where_the_truth_is) {
     static const char *const cases[] = {"33x40/scale:2.2e19", "33x40/scale:1.8e19",
                                         "2x3/scale:1.6e19", "5x3x49/scale:2.2e19",
@@ -109,8 +109,8 @@ Test(extremes, backward_scales_with_x) {
     cr_assert(compared > 0, "no optimized backward");
 }
 
-/* In these constant rows, mean times rstd leaves float's range. Lanes past the end of a row read x as zero, and
- * must add nothing infinite. xhat is 0, so dx = (g - mean(g)) * rstd. */
+/* In these constant rows, mean times rstd leaves float's range. Lanes past the end of a row read x
+ * as zero, and must add nothing infinite. xhat is 0, so dx = (g - mean(g)) * rstd. */
 Test(extremes, backward_of_constant_rows_is_finite) {
     static const size_t widths[] = {1, 3, 17, 33, 63, 130, 300, 513};
     enum { ROWS = 5, WIDE = 513, ALL = ROWS * WIDE, WIDTHS = sizeof widths / sizeof *widths };

@@ -1,5 +1,5 @@
-/* Simulates calls that take a given time on one thread and on two. The library must take the faster way and
- * notice changes. SPDX-License-Identifier: MIT */
+/* Simulates calls that take a given time on one thread and on two. The library must take the faster
+ * way and notice changes. SPDX-License-Identifier: MIT */
 #include "fork.h"
 
 #include <criterion/criterion.h>

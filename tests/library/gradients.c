@@ -1,5 +1,5 @@
-/* Compares the reference's gradients with difference quotients of its forward pass, and with identities of
- * exact gradients. SPDX-License-Identifier: MIT */
+/* Compares the reference's gradients with difference quotients of its forward pass, and with
+ * identities of exact gradients. SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "runs.h"
 
@@ -40,8 +40,8 @@ static void judge_slopes(const char *what, double *v, const double *got, const d
     }
 }
 
-/* Central differences. The error of a quotient for x is h^2 = 2^-26 and the rounding of xhat. For gamma and
- * beta it is only rounding, because the loss is linear in both. */
+/* Central differences. The error of a quotient for x is h^2 = 2^-26 and the rounding of xhat. For
+ * gamma and beta it is only rounding, because the loss is linear in both. */
 Test(gradients, gradients_are_slopes) {
     static const struct kind easy = {"easy", 0.5, 1, 0.25f, false};
     static double dresidual[MAX];
@@ -69,8 +69,8 @@ Test(gradients, gradients_are_slopes) {
     }
 }
 
-/* A scale is at least as large as its number, and no larger than its terms allow. The gradients satisfy sum(dx)
- * = 0 and sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
+/* A scale is at least as large as its number, and no larger than its terms allow. The gradients
+ * satisfy sum(dx) = 0 and sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
 Test(gradients, scales_and_sums_of_gradients) {
     for (size_t k = 0; k < 4 * NL_OPS * KINDS; k++) {
         if (!fill(&r, (nl_op)(k / 4 % NL_OPS), &kinds[k / 4 / NL_OPS], shapes[k % 4])) continue;

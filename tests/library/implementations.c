@@ -1,6 +1,6 @@
-/* Every implementation in the table is right on every kind of data with every option (the suite has all
- * combinations), and has exact properties that need no reference. A group is the values that share one mean: a
- * row, or a channel of BatchNorm. SPDX-License-Identifier: MIT */
+/* Every implementation in the table is right on every kind of data with every option (the suite has
+ * all combinations), and has exact properties that need no reference. A group is the values that
+ * share one mean: a row, or a channel of BatchNorm. SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "trial.h"
 
@@ -73,8 +73,8 @@ static bool begin(trial *t, setting *o, size_t groups, size_t size, size_t kind,
     return true;
 }
 
-/* A method may have no bound if squares leave float's range. E[x^2] - E[x]^2 has no bound on constant groups,
- * such as one value. */
+/* A method may have no bound if squares leave float's range. E[x^2] - E[x]^2 has no bound on
+ * constant groups, such as one value. */
 static bool is_hopeless(const nl_impl *m, size_t kind, size_t size) {
     if (size == 1 && kind != LARGE) kind = CONSTANT;
     return kind == LARGE ? !m->range_safe : kind == CONSTANT && m->method == NL_ONE_PASS;
@@ -237,9 +237,9 @@ static bool scaled(setting *o, trial *all) {
     return right;
 }
 
-/* NaN or Inf in a group does not change other groups. The group itself becomes NaN, but in an RMSNorm the
- * finite elements beside an Inf become 0. In inference every element is separate. A demonstration may give
- * anything in the group. */
+/* NaN or Inf in a group does not change other groups. The group itself becomes NaN, but in an
+ * RMSNorm the finite elements beside an Inf become 0. In inference every element is separate. A
+ * demonstration may give anything in the group. */
 static bool special_values(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
     bool right = true, backward = p->pass == NL_BACKWARD;

@@ -1,6 +1,6 @@
-/* A row's y and dx have the same bits whatever the batch: its size, the row's place, the threads, the
- * alignment, the neighbours and the stores. This holds for nl_best(), and for each rung by itself.
- * SPDX-License-Identifier: MIT */
+/* A row's y and dx have the same bits whatever the batch: its size, the row's place, the threads,
+ * the alignment, the neighbours and the stores. This holds for nl_best(), and for each rung by
+ * itself. SPDX-License-Identifier: MIT */
 #include "trial.h"
 
 #include <stdlib.h>
@@ -115,8 +115,8 @@ static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors so
     }
 }
 
-/* Thresholds are low, so that some batches run on several threads with streaming stores, but their rows alone
- * do not. */
+/* Thresholds are low, so that some batches run on several threads with streaming stores, but their
+ * rows alone do not. */
 static const nl_tuning low = {1 << 15, 1 << 15, 1 << 15, 1 << 14, 1 << 14, 1 << 14};
 
 Test(invariance, of_what_is_chosen) {

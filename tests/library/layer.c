@@ -1,5 +1,5 @@
-/* Compares the table of layers with jobs[] (an independent list of the same facts), with the arguments that
- * nl_forward and nl_backward accept, and with the reference's groups.
+/* Compares the table of layers with jobs[] (an independent list of the same facts), with the
+ * arguments that nl_forward and nl_backward accept, and with the reference's groups.
  * SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "jobs.h"

@@ -1,5 +1,5 @@
-/* Long rows and channels stay accurate: whatever the values, y, dx, dgamma and dbeta of the choice of nl_best()
- * are within 8 units. Rungs in plain C, with one lane, do not promise this.
+/* Long rows and channels stay accurate: whatever the values, y, dx, dgamma and dbeta of the choice
+ * of nl_best() are within 8 units. Rungs in plain C, with one lane, do not promise this.
  * SPDX-License-Identifier: MIT */
 #include "trial.h"
 

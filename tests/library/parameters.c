@@ -1,5 +1,5 @@
-/* Parameters in x's type give the bits of the same values as floats, and their gradients are rounded once, to
- * nearest even. SPDX-License-Identifier: MIT */
+/* Parameters in x's type give the bits of the same values as floats, and their gradients are
+ * rounded once, to nearest even. SPDX-License-Identifier: MIT */
 #include "trial.h"
 
 enum { N = 24, C = 150, S = 3, ELEMENTS = N * C * S };

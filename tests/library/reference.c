@@ -12,8 +12,8 @@ static bool same(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));
 }
 
-/* The root is exactly 5 for [3, 4] with eps = 12.5, and exactly 2 for [1, 3] with eps = 3, but only if eps is
- * in the right place. Results with four digits are rounded; w is gamma - 1. */
+/* The root is exactly 5 for [3, 4] with eps = 12.5, and exactly 2 for [1, 3] with eps = 3, but only
+ * if eps is in the right place. Results with four digits are rounded; w is gamma - 1. */
 static const struct example {
     nl_op op;
     size_t n, c;
@@ -84,13 +84,13 @@ static void judge(const char *what, size_t i, long double got, mpfr_t want, long
                    what, i, got, log2l(error / scale), scale);
 }
 
-/* xhat and dx are stored as double (error 2^-53 of the scale) after about ten operations in long double, which
- * some machines compute in double: 2^-50 in all. The statistics stay long double; a few dozen roundings may
- * cost 6 of its 64 bits. */
+/* xhat and dx are stored as double (error 2^-53 of the scale) after about ten operations in long
+ * double, which some machines compute in double: 2^-50 in all. The statistics stay long double; a
+ * few dozen roundings may cost 6 of its 64 bits. */
 enum { BITS = 50, STATISTIC_BITS = LDBL_MANT_DIG >= 64 ? 58 : 47 };
 
-/* Judges dgate of element i of a group. If the gate comes first, e.slope changes from the derivative by x *
- * silu(gate) to the derivative by x. */
+/* Judges dgate of element i of a group. If the gate comes first, e.slope changes from the
+ * derivative by x * silu(gate) to the derivative by x. */
 static void judge_gate(size_t i, size_t at) {
     const double z = r.gate[at];
     const bool first = r.p.op == NL_GATE_FIRST_RMSNORM;

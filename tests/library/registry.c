@@ -1,5 +1,5 @@
-/* The table of implementations is complete, has no duplicates, agrees with the kernel folders, and has an
- * nl_best() for every problem. SPDX-License-Identifier: MIT */
+/* The table of implementations is complete, has no duplicates, agrees with the kernel folders, and
+ * has an nl_best() for every problem. SPDX-License-Identifier: MIT */
 #include "isa.h"
 #include "jobs.h"
 #include "layer.h"

@@ -99,8 +99,8 @@ Test(routing, grows_with_the_rows) {
     }
 }
 
-/* A thread's rung must not depend on the number of its rows, because rows_registers adds in another order, and
- * backward may add dgamma in another order. */
+/* A thread's rung must not depend on the number of its rows, because rows_registers adds in another
+ * order, and backward may add dgamma in another order. */
 Test(routing, threads_change_no_order) {
     need_optimized();
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -179,8 +179,8 @@ static bool same_rows(const trial *a, const trial *b) {
     return memcmp(a->in.at[out], b->in.at[out], a->data.bytes[out]) == 0;
 }
 
-/* Without a name, the rung of nl_best() runs. Stores and threads change no bit of y and dx. In forward this
- * also holds if another rung is chosen. */
+/* Without a name, the rung of nl_best() runs. Stores and threads change no bit of y and dx. In
+ * forward this also holds if another rung is chosen. */
 Test(routing, what_is_named_runs) {
     need_optimized();
     for (uint64_t i = 0; i < 600; i++) {

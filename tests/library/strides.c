@@ -1,5 +1,5 @@
-/* Rows with gaps give the bits of packed rows, and nothing between them is written. Impossible strides are
- * refused, and wrong kernels are found. SPDX-License-Identifier: MIT */
+/* Rows with gaps give the bits of packed rows, and nothing between them is written. Impossible
+ * strides are refused, and wrong kernels are found. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "trial.h"
 
@@ -7,8 +7,8 @@ TestSuite(strides, .init = fork_always);
 
 enum { ROWS_MOST = 48, WIDEST = 300, ELEMENTS = 3 * ROWS_MOST * (WIDEST + 80), GAP = 0x5a };
 
-/* Strides of a tensor with gaps between rows and inner dimensions, with the inner dimension outside, or
- * packed. */
+/* Strides of a tensor with gaps between rows and inner dimensions, with the inner dimension
+ * outside, or packed. */
 static nl_stride draw_stride(const nl_problem *p, uint64_t i) {
     const size_t row = p->c + below(20, 30, i), gap = below(60, 31, i);
     if (below(4, 32, i) == 0) return (nl_stride){0, 0};
@@ -233,8 +233,8 @@ static bool found(const case_list *list, const nl_impl *mine) {
     return false;
 }
 
-/* The tensors in the order of rising gaps. Strides that are larger than a tensor's own strides would lead past
- * its end, which would end the test. */
+/* The tensors in the order of rising gaps. Strides that are larger than a tensor's own strides
+ * would lead past its end, which would end the test. */
 static const size_t by_gap[][4] =
     {[NL_FORWARD] = {X, RESIDUAL, Y, RESIDUAL_OUT}, [NL_BACKWARD] = {X, RESIDUAL, Y, DY}};
 

@@ -1,5 +1,5 @@
-/* Any number of threads is legal. More threads than the machine can start give the bits of one thread, and do
- * not end the process. SPDX-License-Identifier: MIT */
+/* Any number of threads is legal. More threads than the machine can start give the bits of one
+ * thread, and do not end the process. SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "parallel.h"
 #include "trial.h"

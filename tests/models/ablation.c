@@ -1,5 +1,5 @@
-/* Compares the gradients of the study `ablation` with difference quotients, and tests the invariances of its
- * norms. SPDX-License-Identifier: MIT */
+/* Compares the gradients of the study `ablation` with difference quotients, and tests the
+ * invariances of its norms. SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "points.h"
 #include "slope.h"
@@ -60,8 +60,8 @@ Test(ablation, gradient) {
     }
 }
 
-/* A norm that recentres is invariant to a shift of all z; a norm that rescales is invariant to a scaling of
- * z. */
+/* A norm that recentres is invariant to a shift of all z; a norm that rescales is invariant to a
+ * scaling of z. */
 Test(ablation, invariance) {
     for (int norm = 0; norm < MLP_NORMS; norm++)
         for (int stretch = 0; stretch < 2; stretch++) {

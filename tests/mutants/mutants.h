@@ -1,5 +1,5 @@
-/* Wrong kernels that the verifier must reject. table.c names them, kernel.c computes them. They test the
- * verifier (tests/verify/checker.c) and other projects' tests (tests/acceptance/).
+/* Wrong kernels that the verifier must reject. table.c names them, kernel.c computes them. They
+ * test the verifier (tests/verify/checker.c) and other projects' tests (tests/acceptance/).
  * SPDX-License-Identifier: MIT */
 #pragma once
 

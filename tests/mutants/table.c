@@ -1,6 +1,6 @@
-/* The mutants, each with a case that must reject it. Mistakes are in indices and tails, eps, variance and
- * running statistics, the gain, the fused residual, casts and gradients; some show only with more threads or
- * calls. SPDX-License-Identifier: MIT */
+/* The mutants, each with a case that must reject it. Mistakes are in indices and tails, eps,
+ * variance and running statistics, the gain, the fused residual, casts and gradients; some show
+ * only with more threads or calls. SPDX-License-Identifier: MIT */
 #include "mutants.h"
 
 #define LN "layernorm/forward/"

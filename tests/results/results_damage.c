@@ -1,5 +1,5 @@
-/* Tests the reader of results with all kinds of damaged files. It must not accept a number that is missing.
- * SPDX-License-Identifier: MIT */
+/* Tests the reader of results with all kinds of damaged files. It must not accept a number that is
+ * missing. SPDX-License-Identifier: MIT */
 #include "results.h"
 
 #include <sys/stat.h>

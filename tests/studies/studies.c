@@ -1,5 +1,5 @@
-/* Compares the studies casting, batch_statistics, depth and training with identities, theorems of statistics, a
- * worked example and finite differences. SPDX-License-Identifier: MIT */
+/* Compares the studies casting, batch_statistics, depth and training with identities, theorems of
+ * statistics, a worked example and finite differences. SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "models/network.h"
 #include "points.h"
@@ -77,8 +77,8 @@ Test(studies, batch_noise) {
     free(csv);
 }
 
-/* Keras's formula with 0.9 equals PyTorch's with 0.1, and a copied 0.9 does not. Only in BatchNorm does padding
- * change real tokens. */
+/* Keras's formula with 0.9 equals PyTorch's with 0.1, and a copied 0.9 does not. Only in BatchNorm
+ * does padding change real tokens. */
 Test(studies, momentum_and_padding) {
     const study *s = &study_batch_statistics;
     char *csv = points(s);
@@ -190,8 +190,8 @@ Test(studies, network_gradient) {
     }
 }
 
-/* Without a norm a layer is homogeneous: a factor 1.1 on all weights gives a factor 1.1^l after l layers, and
- * 1.1^63 in every weight's gradient. Sizes are near the theory of very wide layers. */
+/* Without a norm a layer is homogeneous: a factor 1.1 on all weights gives a factor 1.1^l after l
+ * layers, and 1.1^63 in every weight's gradient. Sizes are near the theory of very wide layers. */
 Test(studies, depth) {
     static const char *const wirings[] = {"plain", "pre-norm", "post-norm"};
     static const char *const norms[] = {"BatchNorm", "LayerNorm", "RMSNorm"};
@@ -224,8 +224,8 @@ Test(studies, depth) {
     free(csv);
 }
 
-/* Before a norm, w . dL/dw is 0 up to rounding. With weights times 4, the gradient is a quarter, the curvature
- * a sixteenth, and training at 16 times the rate gives the same bits. */
+/* Before a norm, w . dL/dw is 0 up to rounding. With weights times 4, the gradient is a quarter,
+ * the curvature a sixteenth, and training at 16 times the rate gives the same bits. */
 Test(studies, training) {
     static const char *const norms[] = {"no norm", "RMSNorm", "LayerNorm", "BatchNorm"};
     const study *s = &study_training;

@@ -1,5 +1,5 @@
-/* Compares the studies length, eps and gradients with bounds of rounding, formulas, and the verification of the
- * same calls. SPDX-License-Identifier: MIT */
+/* Compares the studies length, eps and gradients with bounds of rounding, formulas, and the
+ * verification of the same calls. SPDX-License-Identifier: MIT */
 #include "points.h"
 #include "trial.h"
 
@@ -72,8 +72,8 @@ Test(study, length_of_one_accumulator) {
     free(csv);
 }
 
-/* Let z = +-1, b = mean(dy z), r the scale, and k the share of the row's size that eps leaves. Then dx is r (dy
- * - mean(dy) - k b z), which has three orthogonal parts. */
+/* Let z = +-1, b = mean(dy z), r the scale, and k the share of the row's size that eps leaves. Then
+ * dx is r (dy - mean(dy) - k b z), which has three orthogonal parts. */
 Test(study, eps_is_the_formula) {
     enum { C = 1024 };
     double m = 0, b = 0, d = 0, x, y;
@@ -143,8 +143,8 @@ Test(study, gradients_are_as_verified) {
     free(csv);
 }
 
-/* The error of a central quotient is proportional to h^2 until rounding, u / h, dominates. In float x + 2^-40
- * is x, so the quotient is 0 and the error is dx itself. */
+/* The error of a central quotient is proportional to h^2 until rounding, u / h, dominates. In float
+ * x + 2^-40 is x, so the quotient is 0 and the error is dx itself. */
 Test(study, quotients_have_the_right_slopes) {
     static const char *const layers[] = {"layernorm", "rmsnorm"};
     char *csv = points(&study_gradients), exact[64], rounded[64];

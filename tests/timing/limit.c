@@ -1,5 +1,5 @@
-/* The movers must move every byte and touch no other byte, in every way and on any number of threads. The
- * fastest way must be chosen. SPDX-License-Identifier: MIT */
+/* The movers must move every byte and touch no other byte, in every way and on any number of
+ * threads. The fastest way must be chosen. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "base/random.h"
 #include "platform/platform.h"
@@ -116,8 +116,8 @@ Test(limit, writes_every_output_of_a_case) {
     }
 }
 
-/* A machine on which one way is 4 % faster than the others. Trials on it are up to 10 % too slow, and one trial
- * takes three times as long. */
+/* A machine on which one way is 4 % faster than the others. Trials on it are up to 10 % too slow,
+ * and one trial takes three times as long. */
 typedef struct machine {
     limit_way best;
     size_t trials, slow;

@@ -1,5 +1,5 @@
-/* Runs a fake kernel in bench and races. On every call it compares its inputs with the case's inputs; on some
- * calls it is wrong. SPDX-License-Identifier: MIT */
+/* Runs a fake kernel in bench and races. On every call it compares its inputs with the case's
+ * inputs; on some calls it is wrong. SPDX-License-Identifier: MIT */
 #include "registry.h"
 #include "support.h"
 #include "timing/bench.h"

@@ -44,8 +44,8 @@ Test(checker, rejects_every_mutant) {
     cr_assert(killed == mutant_count && killed > 0, "%zu mutants survived", mutant_count - killed);
 }
 
-/* Results are within the bound, but a row's last bits depend on the number of rows or on the row's place. This
- * is noted, and is a failure if kernels promise equal bits. */
+/* Results are within the bound, but a row's last bits depend on the number of rows or on the row's
+ * place. This is noted, and is a failure if kernels promise equal bits. */
 Test(checker, sees_bits_that_depend_on_the_batch) {
     static const struct {
         const char *text;
@@ -70,9 +70,9 @@ Test(checker, sees_bits_that_depend_on_the_batch) {
     }
 }
 
-/* Does a mutant fail this case of the suite, and does the right kernel pass? Only cases that could show
- * the mutant are tried: they have its layer, pass and type, are not much smaller than its own case,
- * and lack or overwrite the same arguments. */
+/* Does a mutant fail this case of the suite, and does the right kernel pass? Only cases that could
+ * show the mutant are tried: they have its layer, pass and type, are not much smaller than its own
+ * case, and lack or overwrite the same arguments. */
 static bool dies_on(const mutant *m, const nl_case *own, const nl_case *c) {
     const nl_problem *p = &c->problem, *q = &own->problem;
     trial t;
@@ -124,9 +124,9 @@ Test(checker, mutants_without_nan_die_in_the_suite) {
     die_in_the_suite(odd, sizeof odd / sizeof *odd);
 }
 
-/* A variance that is 1 % off fails because of y alone, even if the certain bound allows it. The right kernel
- * passes, although its single accumulator makes the variance 0.4 % too small at 2^22. If errors may be
- * dependent, only the certain bound counts. */
+/* A variance that is 1 % off fails because of y alone, even if the certain bound allows it. The
+ * right kernel passes, although its single accumulator makes the variance 0.4 % too small at 2^22.
+ * If errors may be dependent, only the certain bound counts. */
 Test(checker, a_percent_of_variance) {
     static const struct {
         const char *text;
@@ -157,8 +157,8 @@ Test(checker, a_percent_of_variance) {
     }
 }
 
-/* In every element of every result, a NaN instead of a number fails, and so does a number instead of a NaN or
- * an infinity. In y an infinity of the wrong sign fails. With n = 0 any write fails. */
+/* In every element of every result, a NaN instead of a number fails, and so does a number instead
+ * of a NaN or an infinity. In y an infinity of the wrong sign fails. With n = 0 any write fails. */
 Test(checker, every_element_counts) {
     case_list list = {0};
     const char *all = "{{{layernorm,rmsnorm,gemma}/{forward,backward},"
@@ -196,8 +196,8 @@ Test(checker, every_element_counts) {
     cases_free(&list);
 }
 
-/* E[x^2] - E[x]^2 has no bound for a row with a mean of 10000 sigma: that row is not judged, whatever it
- * contains, but its neighbours are judged. Two-pass has a bound. */
+/* E[x^2] - E[x]^2 has no bound for a row with a mean of 10000 sigma: that row is not judged,
+ * whatever it contains, but its neighbours are judged. Two-pass has a bound. */
 Test(checker, promises) {
     static const float values[] = {NAN, 0, 1e30f};
     nl_impl fragile = mutant_kernel(NL_ONE_PASS, (wrong){0}), firm = fragile;
@@ -221,8 +221,8 @@ Test(checker, promises) {
     trial_end(&t);
 }
 
-/* A kernel that folds the mean into an offset, or sums g * x, is right if the bound of its method grows with
- * mean / sigma, and wrong if its method promises a smaller bound. */
+/* A kernel that folds the mean into an offset, or sums g * x, is right if the bound of its method
+ * grows with mean / sigma, and wrong if its method promises a smaller bound. */
 Test(checker, folded_forms) {
     static const struct {
         const char *text;

@@ -1,5 +1,5 @@
-/* Tests the checker with wrong kernels of gated RMSNorm, which tests/mutants/ does not have. Each must fail on
- * a case of the suite that the right kernel passes. SPDX-License-Identifier: MIT */
+/* Tests the checker with wrong kernels of gated RMSNorm, which tests/mutants/ does not have. Each
+ * must fail on a case of the suite that the right kernel passes. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "gate.h"
 #include "trial.h"

@@ -1,6 +1,6 @@
-/* For each case of a file and each implementation in plain C that takes the case, prints a line with the hash
- * of the outputs, the verdict and the largest error. bits.js expects the same lines from WebAssembly.
- * SPDX-License-Identifier: MIT */
+/* For each case of a file and each implementation in plain C that takes the case, prints a line
+ * with the hash of the outputs, the verdict and the largest error. bits.js expects the same lines
+ * from WebAssembly. SPDX-License-Identifier: MIT */
 #include "web.h"
 #include "cases/case.h"
 

@@ -27,8 +27,8 @@ static inline uint32_t bits(size_t n) {
     return u;
 }
 
-/* Number n to store as t: first the special numbers, then the midpoints between neighbours of a 16-bit type
- * with the floats next to each midpoint; for f32 random bits. */
+/* Number n to store as t: first the special numbers, then the midpoints between neighbours of a
+ * 16-bit type with the floats next to each midpoint; for f32 random bits. */
 enum { VALUES = SPECIAL + 3 * PATTERNS };
 static inline float value(nl_dtype t, size_t n) {
     if (n < SPECIAL) return nl_from_bits(special[n / 2] | (uint32_t)(n % 2) << 31);

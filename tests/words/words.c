@@ -1,6 +1,6 @@
 /* Compares every word of optimized/vec.h with its scalar meaning (core/dtype.h, tested in
- * tests/library/dtype.c). Compiled like the kernels, once for every instruction set. memory.c tests the words
- * that access memory. SPDX-License-Identifier: MIT */
+ * tests/library/dtype.c). Compiled like the kernels, once for every instruction set. memory.c tests
+ * the words that access memory. SPDX-License-Identifier: MIT */
 #include "lanes.h"
 #include "gated/silu.h"
 
@@ -86,8 +86,8 @@ static bool vsums_is_right(void) {
     return true;
 }
 
-/* The distance in units of the scale, minus `off`, which is the error that exp may have if its result is
- * subnormal. */
+/* The distance in units of the scale, minus `off`, which is the error that exp may have if its
+ * result is subnormal. */
 static double units(float got, double want, double scale, double off) {
     return fmax(0, fabs(got - want) - off) / (0x1p-24 * fmax(scale, 0x1p-126));
 }
