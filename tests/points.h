@@ -26,7 +26,7 @@ static inline double at(const char *csv, const study *s, const char *panel, cons
     cr_assert(o.csv != NULL, "no memory");
     study_point(&o, panel, series, x, 0);
     fclose(o.csv);
-    key[strlen(key) - 2] = '\0'; /* y and the end of the line */
+    key[strlen(key) - 2] = '\0'; /* cuts off y and the newline */
     const char *line = strstr(csv, key);
     double y = line ? strtod(line + strlen(key), NULL) : NAN;
     return y;

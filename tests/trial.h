@@ -29,7 +29,7 @@ static inline void trial_make(trial *t, const char *text) {
     expected_make_plain(&t->c, &t->data, &t->want); /* as check_case() does */
 }
 
-/* For comparing calls. Backward reads mean and rstd from the answer; forward does not use the answer. */
+/* For comparing calls. Only backward needs the answer, from which it reads mean and rstd. */
 static inline void trial_make_calls(trial *t, const char *text) {
     if (strstr(text, "/backward/"))
         trial_make(t, text);
@@ -81,8 +81,8 @@ static inline bool is_result(const trial *t, nl_arg s) {
     return t->in.at[s] && (running || !t->data.input[s]);
 }
 
-/* With take, copies the inputs of b's group gb to a's group ga. Else: are the results of both groups equal, bit
- * for bit? Skips gamma, beta and their gradients in row norms, whose rows share them. */
+/* If `take`, copies the inputs of b's group gb to a's group ga, else compares the results of both
+ * groups bit for bit. Skips gamma, beta and their gradients in row norms, whose rows share them. */
 static inline bool pair(trial *a, size_t ga, const trial *b, size_t gb, bool take) {
     const nl_problem *p = &a->c.problem, *q = &b->c.problem;
     bool right = true;

@@ -1,5 +1,5 @@
-/* Starts the figures of a page. The library arrives by a script of its own, loaded only if there is a figure: a
- * page opened as a file may not fetch. SPDX-License-Identifier: MIT */
+/* Starts the figures of a page. The library is a script of its own, loaded only if the page has a figure: a page
+ * opened as a file may not use fetch(). SPDX-License-Identifier: MIT */
 if (typeof document !== "undefined") {
     const folder = document.currentScript.src.replace(/[^/]*$/, "");
     const packed = () => new Promise((resolve, reject) => {

@@ -315,7 +315,7 @@ ParameterizedTestParameters(implementations, properties) {
     return every_entry();
 }
 
-/* Numbers and sizes of groups exceed a multiple of any vector length. Settings take turns with long sizes. */
+/* The number and the size of groups are just above multiples of any vector length. Settings try long sizes in turn. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
     fork_always();
@@ -329,7 +329,7 @@ ParameterizedTest(size_t *index, implementations, properties) {
         const size_t step = batch || o.m->lanes < 4 || most ? 0 : (size_t)o.m->lanes;
         if (step && i % 5 == 1) try_properties(&o, 5, 17 * step + 1);
         if (step && i % 5 == 2) try_properties(&o, 5, 129 * step + 1);
-        if (step && i % 5 == 3) try_properties(&o, 5, 4 * 17 * step + 1); /* lanes of one vector */
+        if (step && i % 5 == 3) try_properties(&o, 5, 4 * 17 * step + 1); /* lanes: of one vector */
     }
     cr_assert(o.worked > 0, "%s: nothing was tried", o.m->name);
 }

@@ -58,7 +58,7 @@ static void fill(nl_problem p, tensors t, uint64_t seed) {
     for (size_t r = 0; r < p.n; r++) t.mean[r] = 3, t.rstd[r] = 0.5f + 0.01f * (float)(r % 90);
 }
 
-/* Rows [r, r + n) of a batch, moved by some elements. */
+/* Copies rows [r, r + n) of a batch to `to`, at addresses moved by `skew` elements. */
 static tensors rows_of(nl_problem p, tensors from, tensors to, size_t r, size_t n, size_t skew) {
     const size_t size = nl_dtype_size(p.dtype), bytes = n * p.c * size, at = r * p.c * size;
     to.x += skew * size, to.residual += (skew + 1) * size, to.dy += 2 * skew * size;

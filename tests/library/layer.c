@@ -21,7 +21,7 @@ static nl_status call(const nl_problem *p, unsigned given) {
     return instance_call(&in, 1);
 }
 
-/* Is the argument a field of the pass's argument structure? Other arguments cannot be passed. */
+/* Is the argument a field of the pass's argument structure? */
 static bool has_field(nl_arg a, nl_pass pass) {
     for (int i = 0; i < POINTERS && pointers[pass == NL_BACKWARD][i]; i++)
         if (!strcmp(pointers[pass == NL_BACKWARD][i], nl_arg_name(a, pass))) return true;
@@ -36,7 +36,7 @@ static void check_argument(const nl_problem *p, const struct job *job, nl_arg a)
     if (takes != may_have(job, name))
         cr_assert_fail("%s: the table and jobs[] differ in %s", of, name);
     if (takes && (nl_passes[p->pass].writes & bit) != (writes(job, name) ? bit : 0))
-        cr_assert_fail("%s: the table and jobs[] differ in who writes %s", of, name);
+        cr_assert_fail("%s: the table and jobs[] differ in whether %s is written", of, name);
     nl_status status = has_field(a, p->pass) ? call(p, all | bit) : NL_BAD_ARGUMENT;
     if (status != (takes ? NL_OK : NL_BAD_ARGUMENT) ||
         (status != NL_OK && has_field(a, p->pass) && !has_word(nl_message(), name)))
@@ -47,7 +47,7 @@ static void check_argument(const nl_problem *p, const struct job *job, nl_arg a)
     if (status != (needs ? NL_BAD_ARGUMENT : NL_OK) || (needs && !has_word(nl_message(), name)))
         cr_assert_fail("%s without %s: status %d, %s", of, name, status, nl_message());
     if (needs != !!(nl_passes[p->pass].needs & bit) && !paired)
-        cr_assert_fail("%s: the table and jobs[] differ in who needs %s", of, name);
+        cr_assert_fail("%s: the table and jobs[] differ in whether %s is needed", of, name);
 }
 
 Test(layer, the_entry_points_take_what_the_table_says) {

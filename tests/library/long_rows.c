@@ -70,7 +70,7 @@ Test(long_rows, forward_of_channels) {
     largest("batchnorm/forward", "1x1x1048576", "head:1e6");
 }
 
-/* Tests channels, but not with offset, because there the rounding of the saved mean is a larger error. */
+/* Does not test channels with `offset`, where the rounding of the saved mean is a larger error. */
 Test(long_rows, backward) {
     static const char *const rows[] = {"3x4096", "9x16385", "2x40000", "9x1023", "5x40"};
     static const char *const channels[] = {"20000x2", "300x2x49", "2x2x20000"};

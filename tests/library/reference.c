@@ -67,14 +67,14 @@ Test(reference, running_statistics_by_hand) {
     r.p = (nl_problem){.op = NL_BATCHNORM, .n = 1, .c = 1, .s = 1, .eps = 1};
     compute(&r, NL_INFERENCE, 1);
     cr_assert(r.out.xhat[0] == 2 && r.out.running_mean[0] == 0 && r.out.running_var[0] == 0,
-              "inference: %g, by hand (5 - 1) / sqrt(3 + 1); or new running statistics",
+              "inference: %g, not (5 - 1) / sqrt(3 + 1); or running statistics changed",
               r.out.xhat[0]);
 }
 
 static exact e;
 static const struct kind *kind;
 
-/* Fails unless the error of got is at most 2^-bits times the scale. */
+/* Fails unless the error of `got` is at most 2^-bits times the scale. */
 static void judge(const char *what, size_t i, long double got, mpfr_t want, long double scale,
                   int bits) {
     long double error = exact_error(&e, got, want);

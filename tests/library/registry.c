@@ -72,10 +72,10 @@ Test(registry, entries_are_complete) {
         } checks[] = {
             {!k->isa || !*k->isa, "isa is empty"},
             {!k->about || strlen(k->about) < 8, "about says little"},
-            {!some, "ops and passes take no problem that has a meaning"},
+            {!some, "ops and passes accept no valid problem"},
             {k->ops >> NL_OPS != 0, "ops beyond nl_op"},
             {k->passes >> NL_PASSES != 0, "passes beyond nl_pass"},
-            {!k->dtypes || k->dtypes >> NL_DTYPES, "dtypes none or beyond nl_dtype"},
+            {!k->dtypes || k->dtypes >> NL_DTYPES, "dtypes: none, or beyond nl_dtype"},
             {forward != !!k->forward, "forward disagrees with passes"},
             {backward != !!k->backward, "backward disagrees with passes"},
             {k->lanes < 1 || k->lanes & (k->lanes - 1), "lanes: not a power of two"},

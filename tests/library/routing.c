@@ -86,7 +86,7 @@ static bool streams(const nl_problem *p) {
     return best->streams || nl_plan_of(best, p, 1).streams;
 }
 
-/* A problem with more rows keeps the threads and the streaming stores of a smaller problem. */
+/* If a problem runs on threads or streams, so does the same problem with more rows. */
 Test(routing, grows_with_the_rows) {
     need_optimized();
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -132,7 +132,8 @@ Test(routing, threads_stay_in_the_instruction_set) {
 /* Each line of choices[] has an effect: its rung is chosen for some problem. */
 Test(routing, every_choice_is_taken) {
     need_optimized();
-    if (rung("rows_simd")->lanes < 8) cr_skip_test("what short vectors keep is drawn too seldom");
+    if (rung("rows_simd")->lanes < 8)
+        cr_skip_test("too few draws fit in the registers of short vectors");
     FILE *source = fopen(NL_SOURCE_DIR "/core/best.c", "r");
     char line[256], name[64];
     bool taken[512] = {false};
@@ -245,7 +246,7 @@ static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
 static nl_impl probe =
     TEST_IMPL(.threaded = true, .forward = note_forward, .backward = note_backward);
 
-/* Runs under the name of the rung with which nl_best() forks, and under a name that nl_best() never chooses. */
+/* Gives the probe the name of the rung that nl_best() chooses for threads, then a name that it never chooses. */
 static void check_threads(nl_problem p) {
     char name[64];
     const nl_tuning all = {0};

@@ -87,7 +87,7 @@ static void check(uint64_t i, const nl_impl *impl) {
         cr_assert_fail("%s: %s", name, nl_message());
     bool right = memcmp(mean[0], mean[1], p.n * sizeof **mean) == 0 &&
                  memcmp(rstd[0], rstd[1], p.n * sizeof **rstd) == 0;
-    for (int k = Y; k <= RESIDUAL_OUT; k++) { /* without the packed rows, only gaps are left */
+    for (int k = Y; k <= RESIDUAL_OUT; k++) { /* takes the rows out; only gaps must be left */
         static float back[ELEMENTS], gap[ELEMENTS];
         memset(back, GAP, sizeof back), memset(gap, GAP, sizeof gap);
         for (size_t e = 0; e < count; e++) {
@@ -98,7 +98,7 @@ static void check(uint64_t i, const nl_impl *impl) {
                 memcmp(gap, strided[k], sizeof gap) == 0;
     }
     if (!right)
-        cr_assert_fail("%s, draw %llu: %s, inner %zu: not what packed rows give", name,
+        cr_assert_fail("%s, draw %llu: %s, inner %zu: differs from packed rows", name,
                        (unsigned long long)i, spelled(&p), p.inner);
 }
 

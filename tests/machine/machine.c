@@ -149,7 +149,7 @@ static const expected of_none[] = {
     {0},
 };
 
-/* The rise of the counters during the second of the examination; the files have the final numbers. */
+/* How much the counters rise while the doctor watches, for a second; the files have the final numbers. */
 typedef struct second {
     double busy, steal, swapped, throttled;
 } second;

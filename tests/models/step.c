@@ -1,5 +1,5 @@
-/* Tests the steps of the study `model_step`: gradients are compared with difference quotients, and a token with
- * a cache is compared with all tokens at once. Skipped without OpenBLAS. SPDX-License-Identifier: MIT */
+/* Tests the steps of the study `model_step`: compares gradients with difference quotients, and a token computed
+ * with a cache with all tokens computed at once. Skipped without OpenBLAS. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "models/step.h"
 #include "slope.h"

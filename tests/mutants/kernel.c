@@ -24,7 +24,7 @@ static float load(const nl_problem *p, nl_arg arg, const void *from, size_t i) {
     return nl_load(p->dtype, from, nl_place(nl_places_of(p, arg), i));
 }
 
-/* Stores a number. Two mistakes truncate it, or round ties away from zero. */
+/* Stores a number. One mistake truncates it, another rounds ties away from zero. */
 static void store(const nl_problem *p, nl_arg arg, void *to, size_t element, float v) {
     const size_t i = nl_place(nl_places_of(p, arg), element);
     const float nearest = nl_round(p->dtype, v), off = nearest - v;
@@ -163,7 +163,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j);
             if (!w.beta_first) y += beta;
             if ((w.folded || (w.folded_from && g >= w.folded_from)) &&
-                !cast) { /* right, and used by many libraries */
+                !cast) { /* no mistake: many libraries do this */
                 const float scale = gain_of(p, a->gamma, j) * rstd;
                 y = x * scale + (beta - mean * scale);
             }

@@ -30,7 +30,7 @@ typedef struct wrong {
         mean_dgamma, last_rows_dgamma, trusts_scratch, carried_sums, carried_means, no_means,
         unshifted_mean, twice_gamma, negated, swapped_stats, about_first, saved_correction;
     bool half_xhat, half_mean_g, half_mean_gx, half_mean, half_rstd, half_gain; /* in 16 bits */
-    bool toward_zero, ties_away;    /* how y, residual_out and dx are stored */
+    bool toward_zero, ties_away;    /* the rounding of y, residual_out and dx */
     bool write_problem, lost_dbeta; /* lost_dbeta: dbeta misses lost_rows too */
     bool odd_numbers;               /* in odd groups a NaN of x or dy counts as 0 */
     bool folded, raw_sums;          /* no mistakes: y = x * a + b; dx from sums of g and g * x */
@@ -39,14 +39,14 @@ typedef struct wrong {
     size_t run;                     /* statistics over runs of N elements in memory */
     float mean_off, var_off, rstd_off, flushed; /* flushed: smaller outputs are stored as zero */
     size_t sums_end;                            /* sums along a row end here; 0: at the row's end */
-    size_t residual_end;                        /* the residual in a row's sums ends here */
+    size_t residual_end;                        /* a row's sums lose the residual from here on */
     size_t lost_element;  /* 1 + the element that a row's sums miss; 0: none */
     size_t lost_rows;     /* dgamma misses one row in every N */
     size_t lost_blocks;   /* dgamma misses all full blocks of N rows */
-    size_t stale_from;    /* rows from here on all use the statistics of the row before */
-    size_t folded_from;   /* no mistake: rows from here on are folded */
-    size_t from;          /* all this only in groups of N values, */
-    size_t from_rows;     /* with N groups, */
+    size_t stale_from;    /* from this row on, all use the statistics of the row before it */
+    size_t folded_from;   /* no mistake: from this row on y = x * a + b */
+    size_t from;          /* mistakes only in groups of at least N values, */
+    size_t from_rows;     /* if there are at least N groups, */
     unsigned with;        /* in calls with these arguments (NL_BIT() of each), */
     unsigned without;     /* but without these, */
     unsigned overwritten; /* and only if exactly these inputs are overwritten; 0: any */

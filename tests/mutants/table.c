@@ -125,7 +125,7 @@ const mutant mutants[] = {
      SUITE(.no_dresidual = true, .overwritten = NL_BIT(NL_RESIDUAL))},
     {"the last element of rows beyond 33000", LN "f32/2x65537/last:1e4",
      SUITE(.lost_element = 65537, .from = 33000)},
-    /* more than one rounding of a float */
+    /* errors larger than one rounding of a float */
     {"xhat in 16 bits", LN "f16/3x64/normal", SUITE(.half_xhat = true)},
     {"xhat in 16 bits", RMS_BACK "bf16/3x64/normal", SUITE(.half_xhat = true)},
     {"mean(g) in 16 bits", LN_BACK "f16/3x64/normal", SUITE(.half_mean_g = true)},

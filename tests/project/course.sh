@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# scripts/course.py fills a chapter with code. It refuses a chapter that lacks a part or whose code is out of date.
+# Tests scripts/course.py, which fills a chapter with code, and refuses one that lacks a part or has outdated code.
 # Usage: tests/project/course.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 type python3 >/dev/null || exit 77
@@ -141,7 +141,7 @@ if python3 -c 'import numpy' 2>/dev/null; then
     for seed in 7 8; do exam --seed $seed --questions 12 --out exam$seed || shows cat stderr; done
     check "an exam of twelve" "$(for part in questions answers; do
         [ "$(grep -c '^[0-9]*\. ' exam7/$part.md)" -eq 12 ] || echo "$part: $(grep -c '^[0-9]*\. ' exam7/$part.md)"; done)"
-    check "  with another seed another" "$(! cmp -s exam7/questions.md exam8/questions.md || echo "the same")"
+    check "  another seed gives another exam" "$(! cmp -s exam7/questions.md exam8/questions.md || echo "the same")"
     exam --seed 7 --chapters 4 --out exam4
     check "  a row of LayerNorm, computed again" "$(python3 - <<'PY'
 import re

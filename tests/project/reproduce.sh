@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests ./reproduce with a fake compiler, a fake program and a fake Python: the results that it keeps of a run, and its
-# messages if keeping fails. Usage: tests/project/reproduce.sh PROGRAM (which is not used).
+# Tests ./reproduce with a fake compiler, a fake program and a fake Python: the results that it keeps, and its messages
+# if it cannot keep them. Usage: tests/project/reproduce.sh PROGRAM (which is not used).
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 packages=.venv-peers/lib/python3.12/site-packages
@@ -40,7 +40,7 @@ cp build/{release,peers}/normlab
 chmod +x build/*/normlab .venv*/bin/python bin/*
 PATH=$PWD/bin:$PATH
 
-# A job in the background ignores SIGINT, and so would its children.
+# A job in the background ignores SIGINT. This one restores the default, which ./reproduce inherits.
 interruptible='import os, signal, sys
 signal.signal(signal.SIGINT, signal.SIG_DFL)
 print(os.getpid(), file=open("pid", "w"))

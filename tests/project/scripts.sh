@@ -35,7 +35,7 @@ bad_environment() (
 refuses "a package that cannot be installed" "pip could not install the Python packages of bad.txt" bad_environment
 check "  is tried again" "$([ ! -e bad/stamp ] || echo bad/stamp)"
 
-# With damaged results a script ends with one line, and changes no page.
+# With damaged results a script fails, prints one line, and changes no page.
 mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,labs,plots,scripts,experiments} pages && mkdir -p pages/harness/{cases,timing} pages/include
 cp "$root"/include/normlab.h pages/include
 cp "$root"/harness/timing/modes.c pages/harness/timing
@@ -127,7 +127,7 @@ finds "more than two screens" README.md '1,30p'
 finds "CITATION.cff has version 9.9.9" CITATION.cff 's/^version:.*/version: 9.9.9/'
 finds "docs/ladder.md links to gone.md" docs/ladder.md 's/](glossary.md#rung)/](gone.md)/'
 
-# The stopwatch times a clone and keeps the rows that it does not measure. If a command fails, the page does not change.
+# stopwatch.py times a clone and keeps the rows that it does not measure. If a command fails, the page does not change.
 mkdir watched && cp -r "$root"/{scripts,plots} watched && cd watched && git init -q . || exit 1
 printf '#!/bin/sh\n[ -f CONTRIBUTING.md ] && [ ! -f untracked ]\n' >check && chmod +x check && touch untracked
 printf '%s\n' '# Times' '<!-- stopwatch:begin -->' '| `./check --all` | 9:59 min | 99 s | elsewhere |' '<!-- stopwatch:end -->' >CONTRIBUTING.md

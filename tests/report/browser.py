@@ -17,7 +17,7 @@ from selenium import webdriver
 from selenium.webdriver.chrome.service import Service
 from selenium.webdriver.common.keys import Keys
 
-PHONE, WIDE, PAPER = (390, 844), (1280, 900), 718  # A4 within margins of 1 cm, in pixels of 1/96 inch
+PHONE, WIDE, PAPER = (390, 844), (1280, 900), 718  # PAPER: the width of A4 between margins of 1 cm
 MOST = 4 * 2**20
 
 # The contrast ratio (WCAG 2) of every element's text and background.
@@ -182,8 +182,8 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__,
                                      formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("page", type=Path)
-    parser.add_argument("results", type=Path, help="the folder it was made from")
-    parser.add_argument("--shots", type=Path, help="leaves screenshots and a PDF there")
+    parser.add_argument("results", type=Path, help="the folder of the page's results")
+    parser.add_argument("--shots", type=Path, help="writes screenshots and a PDF to this folder")
     parser.add_argument("--axe", type=Path, help="axe-core's script")
     options = parser.parse_args()
     axe = options.axe and options.axe.read_text(encoding="utf-8")

@@ -81,7 +81,7 @@ fork_batch 18446744073709551615 (never)
 TXT
 python3 plots/chart.py "$results/claims.csv" --x where --y value --by name --out "$folder/claims" &>"$folder/log" ||
     fail "no chart of claims" "$(cat "$folder/log")"
-[[ $(report "$results") == "report: $page" ]] || fail "does not say where the page is"
+[[ $(report "$results") == "report: $page" ]] || fail "the report does not print the page's path"
 has() {
     grep -qF -- "$1" "$page" || fail "the page lacks $1"
 }

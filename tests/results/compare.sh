@@ -59,7 +59,7 @@ exits "--fail-if-slower" 1 a.csv b.csv --fail-if-slower
 file fast "$(row faster 80 79 81)"
 exits "--fail-if-slower, and none is" 0 a.csv fast.csv --fail-if-slower
 
-# The margin replaces a missing band: ln(1.0150 / 1) is inside the margin, ln(1.022) is not.
+# Without a band the margin is the limit: a ratio of 1.015 is inside the margin, 1.022 is not.
 file nob1 "$(row in 100 100 100 '')" "$(row out 100 100 100 '')" "$(row one 100 100 100 0.5)"
 file nob2 "$(row in 102 101.5 103 '')" "$(row out 103 102.2 104 '')" "$(row one 120 120 120 '')"
 exits "no band" 0 nob1.csv nob2.csv --csv
@@ -102,7 +102,7 @@ file none
 reports "nothing in common" 1 "FAIL nothing could be compared" fast.csv bad1.csv
 exits "no rows at all" 1 none.csv none.csv
 
-# Intervals of folders of passes: mean of logarithms +- 4.605 sqrt(s2 (1/3 + 1/3)), whatever the rounds in a pass.
+# For two folders of three passes, the interval is the mean of logarithms +- 4.605 sqrt(s2 (1/3 + 1/3)).
 pass() { # pass FOLDER NS [CPU]: one more
     local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
     mkdir -p "$folder" && file bench "$(row one "$2" 1 1000)" "$(row two 10 1 1000)" && machine bench "${3:-one}"

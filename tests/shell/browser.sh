@@ -1,4 +1,4 @@
-# The beginning of the tests that open a browser: changes to the root, makes a folder to work in, and defines functions.
+# Tests that open a browser source this file: it changes to the root, makes a work folder, and defines functions.
 # SPDX-License-Identifier: MIT
 set -euo pipefail
 cd "$(dirname "$0")/../.."

@@ -1,5 +1,5 @@
-# The beginning of the tests that run the program: reads the program's path, makes an empty folder to work in, and
-# defines functions that print and count checks. The tests end with `summary`.
+# Tests that run the program source this file: it reads the program's path, makes an empty work folder, and defines
+# functions that print and count checks. The tests end with `summary`.
 # SPDX-License-Identifier: MIT
 set -u
 if [ $# -ne 1 ] || [ ! -x "$1" ]; then echo "usage: $0 path/to/normlab" >&2; exit 2; fi
@@ -30,7 +30,7 @@ exits() { ran "$1" "$2" "$normlab" ${under_test:+"$under_test"} "${@:3}"; }
 says() { check "  says '$1'" "$(grep -qF -- "$1" stderr || echo "stderr: $(tail -3 stderr)")"; }
 prints() { check "  prints '$1'" "$(grep -qF -- "$1" stdout || echo "stdout: $(head -3 stdout)")"; }
 quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
-# answers NAME CODE WORDS ARGUMENTS...: like exits, and checks for WORDS on stdout; reports: on stderr
+# answers NAME CODE WORDS ARGUMENTS...: like exits, and checks that stdout has WORDS; reports checks stderr
 answers() { exits "$1" "$2" "${@:4}"; prints "$3"; }
 reports() { exits "$1" "$2" "${@:4}"; says "$3"; }
 refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; } # refuses NAME SAYS ARGUMENTS...

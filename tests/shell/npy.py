@@ -1,4 +1,4 @@
-"""NumPy's files, and rounding to NumPy's types, with the standard library alone. SPDX-License-Identifier: MIT"""
+"""Reads and writes NumPy's files, and rounds to NumPy's types, without NumPy. SPDX-License-Identifier: MIT"""
 import ast
 import math
 from struct import calcsize, error, pack, unpack

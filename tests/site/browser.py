@@ -70,7 +70,7 @@ def main():
     parser = argparse.ArgumentParser(description=__doc__, formatter_class=argparse.RawDescriptionHelpFormatter)
     parser.add_argument("site", type=Path)
     parser.add_argument("pages", nargs="*", default=["index.html"])
-    parser.add_argument("--shots", type=Path, help="leaves screenshots there")
+    parser.add_argument("--shots", type=Path, help="writes screenshots to this folder")
     options = parser.parse_args()
     return run(lambda driver: all_problems(driver, options.site, options.pages, options.shots), f"{len(options.pages)} pages", options.shots)
 

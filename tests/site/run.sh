@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Builds the site, which must need no other host. A browser must find no fault in the site, and must find each planted
-# fault. A dead link or an unknown formula must stop the build. Exit code 77 (not run) without a browser. Usage:
+# Builds the site, which must load nothing from other hosts. A browser must find no fault in the site, and must find each
+# planted fault. A dead link or an unknown formula must stop the build. Exit code 77 (not run) without a browser. Usage:
 # tests/site/run.sh PYTHON, which needs the packages of requirements-site.txt. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/../shell/browser.sh"
 python=$1
@@ -22,7 +22,7 @@ build() { # TEXT: the site with a page that has it
 }
 spoil() { # WORDS TEXT: refused with these words
     ! build "$2" || fail "the site is built with $2"
-    grep -qF -- "$1" "$folder/said" || fail "no word on $2: $(tail -n 5 "$folder/said")"
+    grep -qF -- "$1" "$folder/said" || fail "the build does not name the fault in $2: $(tail -n 5 "$folder/said")"
 }
 build 'A [link](README.md#empty), and $x^2$.' || fail "no site: $(tail -n 5 "$folder/said")"
 spoil "links to gone.md, which does not exist" 'A [link](gone.md).'
@@ -35,6 +35,6 @@ pages=(index.html docs/index.html docs/claims.html docs/judge.html docs/course/{
 browse tests/site/browser.py "$html" "${pages[@]}" ${SHOTS:+--shots "$SHOTS"}
 sed 's|</article>|<p>raw [text](there) and ```</p><math></math><div style="width: 2000px">wide</div><img src="http://127.0.0.1:9/x.png"></article>|' \
     "$html/docs/course/01-why-normalize.html" >"$html/docs/course/spoilt.html"
-! browse tests/site/browser.py "$html" docs/course/spoilt.html 2>"$folder/said" || fail "nothing wrong with a spoilt page"
+! browse tests/site/browser.py "$html" docs/course/spoilt.html 2>"$folder/said" || fail "no fault found in a spoilt page"
 rm "$html/docs/course/spoilt.html"
 sees "pixels wide" "no picture" "an empty formula" "not read: ['](there)', '\`\`\`']" "asks for http://127.0.0.1:9/x.png" "on the console"

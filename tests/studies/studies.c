@@ -6,7 +6,7 @@
 
 TestSuite(studies, .init = one_thread);
 
-/* y of the same point in the panel with ", expected" in its name. */
+/* The y that theory expects for a point, from the panel "..., expected". */
 static double theory(const char *csv, const study *s, const char *panel, const char *series,
                      double x) {
     char name[120];
@@ -14,9 +14,9 @@ static double theory(const char *csv, const study *s, const char *panel, const c
     return at(csv, s, name, series, x);
 }
 
-/* In f32 all orders of rounding give the same bits, even after 72 layers. 1 + w equals its gain in every type.
- * One rounding costs half an ulp. Another one before the weight, which is up to 2, adds up to 1. Errors grow
- * as the root of the depth; the errors of a truncated sum grow with the depth. */
+/* In f32 all orders of rounding give the same bits, even after 72 layers. In every type, 1 + w gives the bits of
+ * a stored gain. One rounding costs half an ulp. Another one before the weight, which is up to 2, adds up to 1.
+ * Errors grow as the root of the depth; the errors of a truncated sum grow with the depth. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
                                          "before weight, sum rounded"};
@@ -77,8 +77,8 @@ Test(studies, batch_noise) {
     free(csv);
 }
 
-/* Keras's formula with 0.9 equals PyTorch's with 0.1, and a copied 0.9 does not. Only in BatchNorm
- * does padding change real tokens. */
+/* Keras's formula with 0.9 equals PyTorch's with 0.1, but Keras's with a copied 0.1 does not. Only
+ * in BatchNorm does padding change real tokens. */
 Test(studies, momentum_and_padding) {
     const study *s = &study_batch_statistics;
     char *csv = points(s);
@@ -250,7 +250,7 @@ Test(studies, training) {
     for (int step = 900; step <= 1500; step += 100) mean += at(csv, s, angle, decay, step) / 7;
     cr_assert(fabs(mean / due - 1) < 0.05, "%g, expected %g", mean, due);
     double before = 0;
-    for (int step = 100; step <= 2000; step += 100) { /* w only grows without weight decay */
+    for (int step = 100; step <= 2000; step += 100) { /* without weight decay, w only grows */
         const double length = at(csv, s, "length of w", "no weight decay", step);
         cr_assert(length > before, "step %d: %g after %g", step, length, before);
         before = length;

@@ -1,5 +1,5 @@
-/* Compares the studies length, eps and gradients with bounds of rounding, formulas, and the
- * verification of the same calls. SPDX-License-Identifier: MIT */
+/* Compares the study `length` with bounds of rounding, `eps` with formulas, and `gradients` with
+ * the verification of the same calls. SPDX-License-Identifier: MIT */
 #include "points.h"
 #include "trial.h"
 
@@ -72,8 +72,8 @@ Test(study, length_of_one_accumulator) {
     free(csv);
 }
 
-/* Let z = +-1, b = mean(dy z), r the scale, and k the share of the row's size that eps leaves. Then
- * dx is r (dy - mean(dy) - k b z), which has three orthogonal parts. */
+/* Let z = +-1, b = mean(dy z), r = rstd, and k = var / (var + eps), or sigma / (sigma + eps) if eps
+ * is outside the root. Then dx is r (dy - mean(dy) - k b z), which has three orthogonal parts. */
 Test(study, eps_is_the_formula) {
     enum { C = 1024 };
     double m = 0, b = 0, d = 0, x, y;
@@ -161,7 +161,7 @@ Test(study, quotients_have_the_right_slopes) {
         double late = at(csv, &study_gradients, "quotient", rounded, 0x1p-14);
         if (!(late > 32 * least)) cr_assert_fail("%s: %g, and later %g", rounded, least, late);
         double gone = at(csv, &study_gradients, "quotient", rounded, 0x1p-40);
-        if (gone != 1) cr_assert_fail("%s: %g is missing of dx at h = 2^-40", rounded, gone);
+        if (gone != 1) cr_assert_fail("%s: at h = 2^-40 the error is %g dx, not dx", rounded, gone);
     }
     free(csv);
 }

@@ -1,5 +1,5 @@
-/* The movers must move every byte and touch no other byte, in every way and on any number of
- * threads. The fastest way must be chosen. SPDX-License-Identifier: MIT */
+/* The limit's loops, the movers, must move every byte and touch no other byte, in every way and on
+ * any number of threads. The fastest way must be chosen. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "base/random.h"
 #include "platform/platform.h"
@@ -20,7 +20,7 @@ static bool untouched(const char *from) {
     return true;
 }
 
-/* Does out hold x + plus, or x if plus is NULL? After the last whole block the movers copy x without adding. */
+/* Does `out` hold x + plus, or x if plus is NULL? After the last whole block the movers copy x without adding. */
 static bool holds(const char *out, const float *x, const float *plus, size_t bytes) {
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
         float got, sum = x[i / 4] + (plus ? plus[i / 4] : 0);

@@ -211,7 +211,7 @@ static void consume(void *context, size_t turn) {
     fake_call(context, turn);
 }
 
-/* One candidate consumes its inputs, the other does not. Both take 100 ns by any clock. */
+/* One candidate consumes its inputs, the other does not. Both take 100 ns, also by a slow clock. */
 Test(measure, inputs_are_restored_before_every_call) {
     fake f[2] = {{100, 0, 0, 0, 0, 1}, {100, 0, 0, 0, 0, 2}};
     measure m = {.precision = 1e-9, .seed = 1};
@@ -283,6 +283,6 @@ Test(measure, a_against_a_is_never_a_difference) {
         wrong += verdict_of(&m, 2) == FASTER || verdict_of(&m, 2) == SLOWER;
         measure_free(&m);
     }
-    /* at most 2 %; nominal is 1.7 %, and the band lowers it */
+    /* at most 2 %: the nominal share is 1.7 %, and the band lowers it */
     cr_expect(wrong <= 8, "%zu of 400 differ from themselves", wrong);
 }

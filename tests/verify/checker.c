@@ -21,7 +21,7 @@ static verdict by_check(const trial *t, wrong now) {
 
 /* Verifies like `normlab bench`, with many calls between two verdicts. */
 static verdict by_bench(const trial *t, wrong now) {
-    static nl_impl k; /* the table keeps a pointer to it */
+    static nl_impl k; /* static: the table keeps a pointer to it */
     if (!k.name) nl_registry_add(&k);
     k = mutant_kernel(NL_TWO_PASS, now);
     return bench_verdict(&t->c, k.name);
@@ -209,7 +209,7 @@ Test(checker, promises) {
     cr_assert(answer_make(&t.c, &t.data, &t.want) && trial_place(&t, &fragile));
     for (size_t i = 0; i < 3 * 64; i++) {
         outcome got[3], expected = i / 64 == 1 ? OUTCOME_DEMO : OUTCOME_FAIL;
-        for (int k = 0; k < 3; k++) { /* right; wrong y[i]; wrong y[i] with a bound */
+        for (int k = 0; k < 3; k++) { /* 0: right; 1: wrong y[i]; 2: wrong y[i], two-pass */
             t.in.impl = k < 2 ? &fragile : &firm;
             instance_fill(&t.in), trial_call(&t, 1);
             if (k) ((float *)t.in.at[NL_Y])[i] = values[i % 3];

@@ -53,7 +53,7 @@ compares "as on record, below it, and a line of an ISA that is not here" 0
 says " 0 failed"
 silent "on normal:"
 
-# a kind of data without a check in bf16
+# never: a kind of data that no check in bf16 uses
 never=$(awk -F, 'NR == 1 { split($0, name) } '"$(of $bfloat)"' { for (i = 3; i <= NF; i++) if ($i == "") print name[i] }' \
     start.csv | tail -n 1)
 edit 'mine { $at["normal"] *= 0.99; print; $1 = "batchnorm/inference/f64" } '"$(of $half)"' { next }

@@ -1,5 +1,5 @@
-/* Faults that a single call does not show: two callers at once, a race, a smaller team, writes
- * after scratch. Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
+/* Faults that a single call does not show: two callers at once, a race, fewer threads, writes after
+ * scratch. Each kernel computes with rmsnorm/naive. SPDX-License-Identifier: MIT */
 #ifndef _GNU_SOURCE
 #define _GNU_SOURCE /* sched_getcpu() */
 #endif
@@ -153,7 +153,7 @@ Test(pair, a_thread_that_stays_bound) {
 #endif
 
 /* frees() frees its memory. It must pass, although malloc() keeps small freed blocks and OpenMP's
- * runtime keeps some bytes of the team of one. keeps() leaks memory for wide rows. */
+ * runtime keeps some bytes for a team of one thread. keeps() leaks memory for wide rows. */
 static void frees(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
     free(calloc(p->c, sizeof(float)));

@@ -1,8 +1,7 @@
-/* Tests that the library of the figures gives the bits, verdicts, errors and judge's reports of the native
- * build. Usage: node bits.js FOLDER NATIVE ARRAYS... (FOLDER has figures.js, NATIVE has the output of
- * native.c). ARRAYS is a folder for the judge: its file `words` has the words of the command, and ARRAYS.report
- * the output of the native build.
- * SPDX-License-Identifier: MIT */
+/* Tests that the library of the figures gives the same bits, verdicts, errors and judge's reports as the native
+ * build. Usage: node bits.js FOLDER NATIVE ARRAYS... (FOLDER has figures.js, NATIVE has the output of native.c).
+ * ARRAYS is a folder for the judge: its file `words` has the judge's arguments, and ARRAYS.report has the output
+ * of the native build. SPDX-License-Identifier: MIT */
 const fs = require("fs"), path = require("path");
 const [folder, native, ...judged] = process.argv.slice(2);
 require(path.resolve(folder, "figures.js")), require(path.resolve(folder, "normlab.wasm.js"));

@@ -5,7 +5,7 @@ in a figure.
 
     tests/web/browser.py build/site/html build/release/normlab ARRAYS [--shots FOLDER] [--axe axe.min.js] [--brief]
 
-ARRAYS has x.npy, y.npy, gamma.npy, beta.npy, and the words of the command in the file `words`. Needs Selenium, Chromium
+ARRAYS has x.npy, y.npy, gamma.npy, beta.npy, and the judge's arguments in the file `words`. Needs Selenium, Chromium
 and its driver. Exit code: 0 all right, 1 something wrong.
 SPDX-License-Identifier: MIT"""
 import argparse
@@ -243,7 +243,7 @@ def main():
     parser.add_argument("site", type=Path)
     parser.add_argument("program", type=Path)
     parser.add_argument("arrays", type=Path)
-    parser.add_argument("--shots", type=Path, help="leaves screenshots there")
+    parser.add_argument("--shots", type=Path, help="writes screenshots to this folder")
     parser.add_argument("--brief", action="store_true", help="looks only at wide and light pages")
     parser.add_argument("--axe", type=Path, help="axe-core's script")
     options = parser.parse_args()

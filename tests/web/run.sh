@@ -24,7 +24,7 @@ for name in arrays nan short shape; do
     # shellcheck disable=SC2046
     (cd "$folder/$name" && "$OLDPWD/$build/normlab" judge $(<words) >"../$name.report" 2>&1) || [[ $name != arrays ]]
 done
-grep -q 'mean nan' "$folder/nan.report" && grep -q addresses "$folder/shape.report" || fail "the damaged arrays are not"
+grep -q 'mean nan' "$folder/nan.report" && grep -q addresses "$folder/shape.report" || fail "the judge does not name the damage of the arrays"
 "$build/tests/normlab_web" tests/web/cases.txt >"$folder/native"
 bits() {
     node tests/web/bits.js $html/figures "$1" "$folder"/{arrays,nan,short,shape}

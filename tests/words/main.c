@@ -37,7 +37,7 @@ int main(int argc, char **argv) {
         for (int k = 1; k < argc; k++) wanted |= strcmp(argv[k], tests[i].isa) == 0;
         if (!wanted) continue;
         if (!nl_isa_runs(tests[i].isa)) {
-            printf("SKIP  the words of %s: this processor has none\n", tests[i].isa);
+            printf("SKIP  the words of %s, which this processor lacks\n", tests[i].isa);
             continue;
         }
         bool ok = tests[i].right();

@@ -3,7 +3,7 @@
 # Usage: tests/workbench/count.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 type valgrind >/dev/null || { echo "skip  no valgrind"; exit 77; }
-! "$normlab" --version | grep -q fsanitize || { echo "skip  a sanitizer and valgrind"; exit 77; }
+! "$normlab" --version | grep -q fsanitize || { echo "skip  valgrind cannot run a program with a sanitizer"; exit 77; }
 unset NL_ISA NO_COLOR CC
 case=rmsnorm/forward/f32/8x256/normal
 under_test=count

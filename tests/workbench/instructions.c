@@ -1,4 +1,4 @@
-/* Statements of assembly that no compiler writes are found, and usual compiler output is accepted.
+/* Assembly that no compiler writes must be found, and usual compiler output must be accepted.
  * SPDX-License-Identifier: MIT */
 #include "workbench/fence.h"
 

@@ -1,4 +1,4 @@
-/* Tests the interface for kernels of --load: its number, and false fields of a kernel.
+/* Tests the interface for kernels of --load: its version number, and false fields of a kernel.
  * SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "layer.h"
@@ -107,7 +107,7 @@ Test(load, the_number_changes_with_the_layout) {
         {"NL_REFINED", NL_REFINED, 4},
         {"NL_OF_ELEMENTS", NL_OF_ELEMENTS, 5},
     };
-    cr_assert_eq(NL_KERNEL_ABI, 3, "a new number: put the new layout here");
+    cr_assert_eq(NL_KERNEL_ABI, 3, "NL_KERNEL_ABI is new: write the new layout here");
     for (size_t i = 0; i < sizeof facts / sizeof *facts; i++)
         cr_assert_eq(facts[i].is, facts[i].was, "%s is %zu, was %zu: raise NL_KERNEL_ABI",
                      facts[i].what, facts[i].is, facts[i].was);

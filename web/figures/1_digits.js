@@ -86,7 +86,7 @@
         title: "Where digits die",
         state: {mean: 80000, sigma: 1, c: 4, method: "one_pass", type: "f32", exhibit: "ort28463"},
         build(f) {
-            const set = f.set.bind(f); /* a slider that is moved leaves the exhibit */
+            const set = f.set.bind(f); /* moving a slider ends the exhibit */
             f.set = changes => set(["mean", "sigma", "c"].some(key => key in changes) ? {exhibit: "", ...changes}
                 : changes.exhibit ? {type: "f32", ...changes} : changes);
             f.refreshers.push(s => {
