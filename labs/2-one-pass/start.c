@@ -1,7 +1,7 @@
 /* Lab 2: LayerNorm that reads the row once for its statistics.
  *     y_i = gamma_i * xhat_i + beta_i,   xhat_i = (x_i - mean) * rstd,   rstd = 1 / sqrt(var + eps)
  * idea   TODO: what this kernel does, and why that is right.
- * gain   TODO: what it saves, and beside which rung.
+ * gain   TODO: what it saves, compared with which rung.
  * fails  TODO: on which data it is wrong or slow.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

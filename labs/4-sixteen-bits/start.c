@@ -3,7 +3,7 @@
  * TODO: f16, the cast before the weight, the residual.
  *
  * idea   TODO: what this kernel does differently, and why that is right.
- * gain   TODO: what that should save, and beside which rung.
+ * gain   TODO: what that should save, compared with which rung.
  * fails  TODO: on which sizes or data it is slow, or less exact.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -1,6 +1,6 @@
 /* Lab 5: the backward pass of LayerNorm.
  * idea   TODO: the formula of dx, and where it comes from.
- * gain   TODO: what it saves, and beside which rung.
+ * gain   TODO: what it saves, compared with which rung.
  * fails  TODO: on which data it is wrong or slow.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

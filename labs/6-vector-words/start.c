@@ -2,7 +2,7 @@
  * compiles for each instruction set. TODO: the three functions, in vectors of VLEN elements.
  *
  * idea   TODO: what this kernel does differently, and why that is right.
- * gain   TODO: what that should save, and beside which rung.
+ * gain   TODO: what that should save, compared with which rung.
  * fails  TODO: on which sizes or data it is slow, or less exact.
  * SPDX-License-Identifier: MIT */
 #include "vec.h"

@@ -1,5 +1,5 @@
 /* Lab 1, a solution: the formula, with four sums instead of one.
- * idea   Four sums of squares, each of every fourth element: no sum waits for another, and each
+ * idea   Four sums of squares, each over every fourth element: no sum waits for another, and each
  *        adds up a quarter of the row. One root and one division a row.
  * gain   Beside rmsnorm/one_pass: the sum takes about a quarter of the time, and its error falls.
  * fails  If a square leaves float's range: |x| above about 1e19.

@@ -1,7 +1,7 @@
 /* idea   Vectors, four in turn for each sum, and a second reading that also measures the rounding
  *        error of the mean, as layernorm/refined.c does.
  * gain   No addition waits for the previous one: the loads decide the time. x is still read three
- *        times, twice of them from the first-level cache.
+ *        times, two of these times from the first-level cache.
  * fails  Short rows, where the ends of the loops take longer than the loops; and tensors beyond the
  *        caches, where y is read before it is written (optimized/rows_streaming.c does not).
  * SPDX-License-Identifier: MIT */
