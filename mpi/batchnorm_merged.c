@@ -1,8 +1,8 @@
-/* idea   Each rank computes count, mean and M2 of its own samples in two passes. One allreduce merges these
- *        triples by Chan's formula, which is a user-defined operation of MPI.
+/* idea   Each rank computes count, mean and M2 of its own samples in two passes. One allreduce
+ *        merges these triples by Chan's formula, which is a user-defined operation of MPI.
  * gain   One latency instead of two. Uneven splits need no care, since counts travel along.
- * fails  Sends three floats a channel; batchnorm_two.c sends one in each of two allreduces. The error grows
- *        with mean/sigma, as in Welford. A count is a float and exact up to 16,777,216 values a channel.
+ * fails  Sends three floats a channel; batchnorm_two.c sends one in each of two allreduces. The
+ *        error grows with mean/sigma, as in Welford. A float holds counts exactly up to 16,777,216.
  * SPDX-License-Identifier: MIT */
 #include "groups.h"
 

@@ -1,5 +1,5 @@
-/* idea   A row is too long for one rank, so each rank has some of its features. One allreduce merges the
- *        partial results of all rows: Chan's triple for LayerNorm, the sum of squares for RMSNorm.
+/* idea   A row is too long for one rank, so each rank has some of its features. One allreduce
+ *        merges all rows' partial results: Chan's triples (LayerNorm), sums of squares (RMSNorm).
  * gain   One latency for all rows, not one for each. RMSNorm sends a third of the bytes.
  * fails  No rank computes while the message travels.
  * SPDX-License-Identifier: MIT */

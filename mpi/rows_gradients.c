@@ -1,8 +1,8 @@
-/* idea   If rows are split, each rank computes its part of dx alone; only dgamma and dbeta are sums over all rows.
- *        Each rank gives its segments to the library, and their gradients go into one allreduce.
+/* idea   If rows are split, each rank computes its dx alone; only dgamma and dbeta are sums over
+ *        all rows. The library computes each segment, and one allreduce adds the gradients.
  * gain   Uses any kernel of the library, unchanged, and sends 2c floats a layer once a step.
- * fails  Every segment needs a call of its own, even one of a few rows. dx is ready long before the allreduce
- *        ends. A framework overlaps the allreduce with the layers below; this rung waits for it.
+ * fails  Every segment needs its own call, even if it has few rows. A framework overlaps the
+ *        allreduce with the layers below; this rung waits, although dx is ready.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 

@@ -1,4 +1,4 @@
-/* Computes expected values for the tests of the reference, with MPFR. SPDX-License-Identifier: MIT */
+/* Expected values, from MPFR, for the tests of the reference. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "runs.h"

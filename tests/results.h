@@ -6,7 +6,7 @@
 
 #include <stdint.h>
 
-/* The columns that the reader needs, and the columns that bench writes. Unknown columns are ignored. */
+/* The columns that the reader needs, and those that bench writes. Unknown columns are ignored. */
 #define NEEDED "case,impl,isa,threads,verdict,ns,ns_low,ns_high\n"
 #define FULL                                                                                     \
     "case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,bound_u,ns,ns_low,"  \

@@ -1,4 +1,4 @@
-/* What a browser does not have: Ctrl-C, and kernels of shared libraries. SPDX-License-Identifier: MIT */
+/* What a browser lacks: Ctrl-C, kernels of shared libraries. SPDX-License-Identifier: MIT */
 #include "base/interrupt.h"
 #include "workbench/load.h"
 

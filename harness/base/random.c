@@ -1,5 +1,5 @@
 /* Philox4x32-10 and Acklam's inverse of the normal distribution (P. J. Acklam, 2003, relative error
- * below 1.15e-9). Uses only sqrt and frexp of libm, which are exact. SPDX-License-Identifier: MIT */
+ * below 1.15e-9). Uses only libm's sqrt and frexp, which are exact. SPDX-License-Identifier: MIT */
 #include "base/random.h"
 
 #include <math.h>

@@ -84,7 +84,7 @@ static nl_arg arg_before(const char *name, const char *end, nl_pass pass) {
     return a;
 }
 
-/* Parses "skew=4" for all outputs, or "skew-gamma=4" for gamma. A buffer stays aligned to its elements. */
+/* Parses "skew=4" for all outputs, or "skew-gamma=4". A buffer stays aligned to its elements. */
 static bool parse_skew(const char *text, nl_case *c) {
     const char *value = strchr(text, '=');
     size_t bytes;
@@ -152,7 +152,7 @@ static const char *wrong_strides(const nl_case *c) {
     return NULL;
 }
 
-/* Parses the data of an input: "gamma=scale:1e30". "residual=..." also sets the option `residual`. */
+/* Parses an input's data: "gamma=scale:1e30". "residual=..." also sets the option `residual`. */
 static bool parse_values(const char *text, nl_case *c) {
     const char *value = strchr(text, '=');
     const nl_pass pass = c->problem.pass;
@@ -235,7 +235,7 @@ static bool check_args(const nl_case *c, const char *option, unsigned named, uns
     return false;
 }
 
-/* Checks the parsed options: may this call lack or overwrite the arguments that the options name? */
+/* May this call lack or overwrite the arguments that the parsed options name? */
 static bool settle_args(nl_case *c, char *error, size_t error_size) {
     const struct nl_pass_row *pass = &nl_passes[c->problem.pass];
     const unsigned running = NL_BIT(NL_RUNNING_MEAN) | NL_BIT(NL_RUNNING_VAR), named = c->absent;

@@ -65,8 +65,8 @@ typedef struct case_list {
     void *texts;         /* search tree of the cases' spellings */
 } case_list;
 
-/* cases_add() adds the cases of a spelling with braces; the spelling "museum" adds the cases of all exhibits.
- * A file has one spelling a line; a comment begins with '#'. Cases that the list already has are skipped. */
+/* cases_add() adds the cases of a spelling with braces; "museum" means the cases of all exhibits. A
+ * file has one spelling a line, and comments after '#'. Cases that the list has are skipped. */
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
 void cases_free(case_list *list);

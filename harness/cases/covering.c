@@ -83,7 +83,7 @@ static bool search(const covering_table *t, size_t *row, size_t d) {
     return false;
 }
 
-/* Makes the best of TRIALS rows that have these classes in these dimensions. False: there is no such row. */
+/* Makes the best of TRIALS rows with these classes in these dimensions. False: there is none. */
 static bool make_row(maker *m, const size_t of[3], const size_t class[3], size_t *row) {
     size_t trial[COVERING_DIMENSIONS], gained, most = 0;
     bool found = false;

@@ -106,7 +106,7 @@ static double tiny(place at, double k) {
     return 1e-39 * random_normal(at.stream, at.i);
 }
 
-/* Computes 2^v with the series of exp for the fraction, because libm's exp2 differs between machines. */
+/* 2^v, with the series of exp for the fraction, because libm's exp2 differs between machines. */
 static double power_of_two(double v) {
     if (!(v > -1100)) return 0;
     if (v > 1100) return INFINITY;

@@ -64,7 +64,7 @@ bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size)
 
 enum { COVERING_DIMENSIONS = 32, COVERING_CLASSES = 128 };
 
-/* The classes of all dimensions are numbered. Dimension d has the classes first[d] to first[d + 1] - 1. */
+/* Classes are numbered over all dimensions: d has the classes first[d] to first[d + 1] - 1. */
 typedef struct covering_table {
     size_t dimensions, first[COVERING_DIMENSIONS + 1];
     bool apart[COVERING_CLASSES][COVERING_CLASSES]; /* pairs of classes that must not meet */

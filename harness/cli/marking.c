@@ -206,7 +206,7 @@ void grade_nothing(grading *j, const part *p, const char *why) {
     snprintf(k->text, sizeof k->text, "%.*s", (int)sizeof k->text - 1, why);
 }
 
-/* Verifies the kernel in a separate process. Large cases take long; they are verified when timed. */
+/* Verifies the kernel in a separate process, except large cases, which are verified when timed. */
 static bool check_before_timing(grading *j, const part *p) {
     enum { LARGE = 1 << 21 };
     const nl_problem *q = &p->cases.items->problem;

@@ -1,5 +1,5 @@
-/* `normlab check`: compares every implementation of a case with the reference in two calls. Guard pages touch
- * the ends of the buffers in the first call, and their starts in the second. SPDX-License-Identifier: MIT */
+/* `normlab check`: compares every implementation of a case with the reference in two calls: with
+ * guard pages at the ends of its buffers, then at their starts. SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "best.h"

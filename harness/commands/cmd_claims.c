@@ -67,7 +67,7 @@ static void help(void) {
            "  normlab claims my_claim.txt --load ./mine.so\n");
 }
 
-/* Options of passes: the folder of the passes, and the arguments of the child process that makes a pass. */
+/* The folder of the passes, and the arguments of the child process that makes a pass. */
 typedef struct pass_options {
     int passes;         /* number of passes to make */
     const char *folder; /* NULL: gather() sets the processor's folder */

@@ -1,5 +1,5 @@
-/* `normlab completion SHELL`: prints a script for the shell. At each Tab the script calls `normlab
- * completion -- WORDS...`, which prints the candidates for the last word. SPDX-License-Identifier: MIT */
+/* `normlab completion SHELL`: prints a shell script that at each Tab calls `normlab completion --
+ * WORDS...`, which prints the candidates for the last word. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "layer.h"
 #include "cli/options.h"

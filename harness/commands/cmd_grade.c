@@ -61,7 +61,7 @@ static void print_mark(const mark *k) {
     fflush(stdout);
 }
 
-/* Gives no points for any part. The first part gets the whole reason, each other part its first line. */
+/* Gives no points. The first part gets the whole reason, each other part its first line. */
 static void nothing_at_all(grading *j, const char *why) {
     char first[200];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(why, "\n"), why);

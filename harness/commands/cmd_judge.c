@@ -79,7 +79,7 @@ static bool check_options(arrays *a) {
     return true;
 }
 
-/* An output that was saved in a wider type is judged in that type, unless --rounded-to names the original type. */
+/* An output saved in a wider type is judged in that type, unless --rounded-to names another. */
 static void note_types(const arrays *a) {
     const int y = theirs(a);
     const npy_type *of_x = npy_type_of(a->array[IN_X].type), *its = npy_type_of(a->array[y].type);

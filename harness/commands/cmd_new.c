@@ -1,4 +1,4 @@
-/* `normlab new LAYER NAME`: writes the first version of a kernel file. SPDX-License-Identifier: MIT */
+/* `normlab new LAYER NAME`: writes a first version of a kernel. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "layer.h"
 #include "cli/options.h"

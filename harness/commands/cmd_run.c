@@ -210,7 +210,7 @@ static bool no_memory(void) {
     return options_fail("out of memory for the computation");
 }
 
-/* Sets the statistics that forward would have saved. y: working memory for the output of forward. */
+/* Sets the statistics that forward would have saved. y: working memory for forward's output. */
 static nl_status save_statistics(const computation *c, float *mean, float *rstd, void *y) {
     nl_problem p = c->p;
     p.pass = NL_FORWARD;

@@ -74,7 +74,7 @@ typedef struct judgement {
 bool judgement_make(judgement *j, const submission *of);
 void judgement_free(judgement *j);
 
-/* Returns "right", "partial" (some numbers are right, the others are not judged), "wrong" or "unjudged". */
+/* Returns "right", "partial" (some right, the others not judged), "wrong" or "unjudged". */
 const char *judgement_verdict(const judgement *j);
 
 /* Writes the name of number i of output o: "y[3, 1, 4]" (with the shape of x) or "dgamma[7]". */

@@ -117,10 +117,10 @@ growth growth_fit(const double *kappa, const double *error, size_t groups);
 /* Is an error at most eight times the line's value? */
 bool growth_foretells(const growth *g, double kappa, double error);
 
-/* Returns a mechanism that a single kappa shows, or NULL. error: the rms of each group, in units. */
+/* Returns a mechanism that a single kappa shows, or NULL. error: each group's rms, in units. */
 const char *growth_at_one_kappa(const subject *s, const double *kappa, const double *error,
                                 const pattern *p);
 
-/* Returns the mechanism that fits the pattern and the growth of the error and of the rest, or NULL. */
+/* Returns the mechanism that fits the pattern and growth of the error and the rest, or NULL. */
 const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
                              const pattern *p);

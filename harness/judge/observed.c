@@ -84,7 +84,7 @@ static void add_dropout(mistake_list *l) {
     f->drops = 1, f->factor = few_digits(l, factor);
 }
 
-/* Returns the step s if all n numbers are multiples of s and at most 128 s; 0: there is no such s. */
+/* Returns the step s of which all n numbers are multiples, at most 128 s; 0: there is none. */
 static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     double least = INFINITY, largest = 0;
     for (size_t i = 0; i < n; i++) {
@@ -189,7 +189,7 @@ static void add_orders(mistake_list *l) {
     add_order(l, OF_X, "x", p->s, p->c);
 }
 
-/* Fits a group's y before gain and beta as a * x + b * residual + c. False: the fit is not determined. */
+/* Fits a group's y before gain and beta as a * x + b * residual + c. False: not determined. */
 static bool fit_group(const mistake_list *l, size_t g, double *a, double *b, double *c) {
     const subject *s = l->s;
     const size_t m = nl_group_size(s->p);

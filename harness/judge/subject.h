@@ -40,7 +40,7 @@ typedef struct region {
  * false, since they promise nothing without a bound. */
 bool subject_impossible(const subject *s, nl_arg o, size_t i, const expected_value *d);
 
-/* Finds an output's numbers beyond their bound, and its impossible numbers. False: out of memory. */
+/* Finds an output's impossible numbers and those beyond their bound. False: out of memory. */
 bool region_make(const subject *s, nl_arg output, region *out);
 void region_free(region *r);
 bool region_has(const subject *s, const region *r, size_t i);

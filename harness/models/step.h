@@ -8,7 +8,7 @@
  * timed inside the step. */
 
 /* A block: x <- x + attention(norm(x)), x <- x + ffn(norm(x)), without embeddings, dropout and
- * rotary positions. heads = 0 means a GRU with a norm per gate and an input as wide as its state. */
+ * rotary positions. heads = 0: a GRU with a norm per gate and an input as wide as its state. */
 typedef struct step_shape {
     const char *name;
     size_t width, heads, kv_heads, ffn;

@@ -46,7 +46,7 @@ const char *onednn_has(const plan_key *w, char name[64]);
 size_t plan_groups(const plan_key *w);
 
 /* The cached plan of a key, created on its first use. Creating takes far longer than a call, but is
- * never timed, because verification comes first. NULL: the creation failed, and note() showed why. */
+ * not timed: verification comes first. NULL: the creation failed, and note() showed why. */
 plan *find_plan(const plan_key *w);
 
 /* An argument: its index in oneDNN, its layout and its address; NULL: absent. */

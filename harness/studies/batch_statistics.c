@@ -92,8 +92,8 @@ static bool batch_sizes(study_out *o, room *r, size_t most) {
     return true;
 }
 
-/* Shows how the running mean moves from 0 to TRUE_MEAN, a distance in sigmas. Momentum is the
- * weight of the new value here and in PyTorch, and the weight of the old value in Keras and Flax. */
+/* Shows how the running mean moves from 0 to TRUE_MEAN, a distance in sigmas. Momentum is the new
+ * value's weight here and in PyTorch, and the old value's in Keras and Flax. */
 enum { TRUE_MEAN = 10 };
 static const struct convention {
     const char *name;

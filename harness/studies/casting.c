@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* TAPS: the number of norm outputs that an element of the branch mixes. EDGE: the end of the
- * histograms; larger differences count at EDGE + 1. SETTLED: the layer from which growth is fitted. */
+ * histograms; larger differences count at EDGE + 1. SETTLED: the first layer of the fit. */
 enum { WIDTH = 1024, LAYERS = 72, TAPS = 8, EDGE = 8, SETTLED = 8 };
 
 static const struct variant {

@@ -23,8 +23,8 @@ static float mean_product(const float *a, const float *b) {
     return (float)(sum / C);
 }
 
-/* The mean of x is 0, so both layers compute y = x / (s + eps), s = sqrt(mean(x^2)). With z = x /
- * s, dx = (dy - z * s / (s + eps) * mean(dy * z)) / (s + eps). LayerNorm also subtracts mean(dy). */
+/* x has mean 0, so both layers compute y = x / (s + eps), s = sqrt(mean(x^2)). With z = x / s, dx =
+ * (dy - z * s / (s + eps) * mean(dy * z)) / (s + eps). LayerNorm subtracts mean(dy), too. */
 static void outside(bool centred, float eps, const float *x, const float *dy, float *y, float *dx) {
     float z[C], mean_dy = centred ? mean_product(dy, NULL) : 0;
     float s = sqrtf(mean_product(x, x)), scale = 1 / (s + eps);

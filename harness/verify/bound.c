@@ -257,7 +257,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     allowance a = {.units = eight, .rstd = eight};
     const bool first = gate == NL_GATE_FIRST;
     const double silu = SILU + (first ? lost_in_silu(p, want, g) : 0);
-    /* the norm's x is off, and so is rstd: by the mean of |u * error| times rstd^2, if u is x * silu */
+    /* the norm's x = u is off, and so is rstd: by the mean of |u * error| times rstd^2 */
     if (first && !backward) a.rstd.probable = a.rstd.certain += silu;
     if (gate) a.units.probable = a.units.certain += first && !backward ? 2 * silu : SILU;
     a.promised = !(in->impl && in->impl->demonstration) && isfinite(silu);

@@ -1,5 +1,5 @@
-/* Finds faults that a single call does not show: a static buffer (two threads call at once, on different data),
- * a race, results of an earlier call, and rows that depend on their batch. SPDX-License-Identifier: MIT */
+/* Finds faults that one call does not show: a static buffer (two calls at once), a race, results of
+ * an earlier call, rows that depend on their batch. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "verify/instance.h"
@@ -36,8 +36,8 @@ void pair_repeat(const pair_call *s);
 bool pair_stale_wanted(const instance *in);
 void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write));
 
-/* Can the case show whether a row's y and dx have the same bits in every batch? Such a case has several
- * contiguous rows of random numbers, each normalized by itself, and a call overwrites no row. */
+/* Can the case show whether a row's y and dx have the same bits in every batch? Such a case has
+ * several contiguous rows of random numbers, each normalized by itself, and never overwritten. */
 bool batch_shows(const nl_case *c);
 
 /* Runs in the process of the kernel, after its call. Computes parts of the batch again: alone and

@@ -48,7 +48,7 @@ typedef struct examination {
     unsigned char outputs, scratch;
 } examination;
 
-/* Calls impl, isolated, and lends the instance to `look` after the call. False: out of memory, or the call failed. */
+/* Calls impl, isolated, then lends the instance to `look`. False: no memory, or the call failed. */
 bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examination how,
              void (*look)(void *context, const instance *in), void *context);
 

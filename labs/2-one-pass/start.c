@@ -10,7 +10,7 @@ NL_INLINE void layernorm(nl_view v) {
     for (size_t r = 0; r < v.n; r++) { /* v.n rows of v.c elements */
         nl_view row = nl_row(v, r);
         (void)row;
-        /* TODO: compute mean and var in one loop over the row; then store y; then save mean and rstd.
+        /* TODO: compute mean and var in one loop over the row, store y, then save mean and rstd.
          *     nl_x(row, i)                x_i as a float, with its residual
          *     nl_put_y(row, i, xhat)      applies gamma_i and beta_i and stores y_i
          *     nl_keep(row, mean, rstd)    saves them for the backward pass */

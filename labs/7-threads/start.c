@@ -1,4 +1,4 @@
-/* idea   TODO: how the work is divided among threads, and why the bits do not depend on their number.
+/* idea   TODO: how threads divide the work, and why the bits do not depend on their number.
  * gain   TODO: on how many threads, for which shapes.
  * fails  TODO: for which shapes threads do not pay.
  * SPDX-License-Identifier: MIT */

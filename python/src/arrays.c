@@ -21,7 +21,7 @@ PyObject *array_like(PyArrayObject *made, PyObject *x) {
     return convert("as_given", (PyObject *)made, x);
 }
 
-/* The number of ml_dtypes.bfloat16. NumPy numbers the types of other packages in the order of registration. */
+/* NumPy's number of ml_dtypes.bfloat16, which depends on the order in which types register. */
 static bool is_bfloat16(PyArrayObject *a) {
     static int number = -1;
     PyArray_Descr *type = PyArray_DESCR(a);

@@ -15,7 +15,7 @@
 
 #include "layer.h"
 
-/* A new reference to an array. normlab._arrays converts other objects without a copy. NULL: raised. */
+/* A new reference to an array. normlab._arrays converts other objects, uncopied. NULL: raised. */
 PyArrayObject *array_from(PyObject *given, const char *name);
 
 /* A new reference to a result: a PyTorch tensor if x is a tensor, else the array. NULL:
@@ -39,7 +39,7 @@ bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem
  * order; the problem gets its strides. False: raised. */
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x);
 
-/* A new array for this argument, with the argument's type. Tensors are not set; other arrays are zeros. */
+/* A new array of this argument's type. Tensors are not initialized; other arrays are zeros. */
 PyArrayObject *array_new(nl_arg arg, const nl_problem *p, PyArrayObject *x);
 
 /* A new array of zeros for this argument; `type` is the number of its NumPy type. */

@@ -42,7 +42,7 @@ bool call_impl(PyObject *given, const nl_impl **out) {
     return *out;
 }
 
-/* Replaces Python's message about a wrong number by a message that names the setting. Other exceptions stay. */
+/* Replaces Python's message about a wrong number by one that names the setting. */
 static bool wrong_setting(const char *name, PyObject *given, const char *expected) {
     if (PyErr_ExceptionMatches(PyExc_TypeError))
         PyErr_Format(PyExc_TypeError, "%s is %R; it must be a%s number", name, given, expected);

@@ -8,12 +8,12 @@
 #define FAST_FUNCTION(name) \
     PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 
-/* Call nl_forward() and return y; call nl_backward() and return (dx, dgamma) or (dx, dgamma, dbeta). */
+/* Call nl_forward() for y, and nl_backward() for (dx, dgamma) or (dx, dgamma, dbeta). */
 FAST_FUNCTION(layers_forward);
 FAST_FUNCTION(layers_backward);
 
-/* The first argument is the storage type of the result; the arguments of call.h follow. Tensors are in C order.
- * Both return a dict. The reference takes float64 and returns the results (y, xhat, mean, ... or dx, dgamma,
+/* Arguments: the storage type of the result, then as in call.h. Tensors are in C order. Both return
+ * a dict. The reference takes float64 and returns the results (y, xhat, mean, ... or dx, dgamma,
  * dbeta). The judge takes any float type and returns the fields of normlab.Judgement. */
 FAST_FUNCTION(truth_reference);
 FAST_FUNCTION(truth_judge);

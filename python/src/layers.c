@@ -19,7 +19,7 @@ static bool get_parameters(call *k) {
     return true;
 }
 
-/* Makes arrays of all given arguments, and new arrays for outputs in `always` that are not given. */
+/* Makes arrays of all given arguments, and new arrays for missing outputs in `always`. */
 static bool get_arrays(unsigned always, call *k) {
     if (!k->given[NL_X]) return PyErr_Format(PyExc_TypeError, "x is None"), false;
     for (nl_arg a = 0; a < NL_ARGS; a++)

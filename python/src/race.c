@@ -21,7 +21,7 @@ static PyObject *triple(estimate e) {
     return Py_BuildValue("(ddd)", e.median, e.low, e.high);
 }
 
-/* ns, ratios and savings of the calls compared with the first call. The last candidate repeats the first. */
+/* ns, and ratios and savings relative to the first call. The last candidate repeats the first. */
 static PyObject *fields(const measure *m) {
     const size_t calls = m->count - 1;
     const double band = stats_band(measure_ratio(m, calls, 0));

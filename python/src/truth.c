@@ -13,7 +13,7 @@ static bool check_problem(const call *k) {
     return status == NL_OK || call_raise(status);
 }
 
-/* Raises if an input is missing. The reference needs no saved statistics, and allocates the outputs. */
+/* Raises if an input is missing. The reference needs no statistics, and allocates the outputs. */
 static bool check_missing(const call *k) {
     const nl_problem *p = &k->p;
     const struct nl_pass_row *pass = &nl_passes[p->pass];
@@ -47,7 +47,7 @@ bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *
     return check_problem(k) && check_missing(k);
 }
 
-/* A new array in the dict, with the shape of the argument. NULL: an exception was raised, now or earlier. */
+/* A new array in the dict, with the argument's shape. NULL: an exception is set. */
 static void *add(PyObject *all, const call *k, const char *name, nl_arg like, int type) {
     PyObject *array = NULL;
     if (!PyErr_Occurred()) array = (PyObject *)array_zeros(like, &k->p, k->array[NL_X], type);

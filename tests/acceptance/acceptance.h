@@ -40,7 +40,7 @@ typedef struct acceptance {
 
 extern const acceptance acceptances[ACCEPTANCES];
 
-/* Does the rule accept the numbers of one output? beta: for y, the beta that was added; else NULL. */
+/* Does the rule accept the numbers of one output? beta: the beta that y contains, or NULL. */
 bool acceptance_meets(const acceptance *t, const nl_problem *p, const float *beta,
                       const double *got, const double *want, size_t count);
 

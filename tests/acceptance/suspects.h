@@ -6,7 +6,7 @@
 
 typedef enum fate { UNSEEN, PASSES, CAUGHT } fate;
 
-/* own: the smallest known case that distinguishes the suspect from a right kernel; for a right kernel, any case. */
+/* own: the smallest known case that the suspect fails; for a right kernel, any case. */
 typedef struct suspect {
     const char *group; /* "mutant", "lab", "museum", "formula", "right" */
     char name[96];
@@ -53,7 +53,7 @@ typedef struct stage {
 bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool formulas);
 void stage_free(stage *g);
 
-/* Calls the suspect; `stage_got` then reads an output. False: the suspect does not take the stage's case. */
+/* Calls the suspect; `stage_got` then reads an output. False: it does not take the stage's case. */
 bool stage_run(stage *g, const suspect *k);
 const double *stage_got(stage *g, const suspect *k, nl_arg output);
 

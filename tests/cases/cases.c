@@ -97,7 +97,7 @@ Test(cases, options_and_paths) {
     }
 }
 
-/* In backward dx may overwrite dy or dresidual. The two running statistics are only absent together. */
+/* In backward dx may overwrite dy or dresidual. Running statistics are only absent together. */
 Test(cases, arguments_of_a_pass) {
     expect("layernorm/backward/f32/2x3/nan/residual/in-place",
            "layernorm backward f32 2 3 1 nan residual over-dy");
@@ -134,7 +134,7 @@ Test(cases, shape_of_a_file) {
     leave_folder();
 }
 
-/* x, residual, dy, y, residual_out and dx are tensors; other arguments are vectors of c or n floats. */
+/* x, residual, dy, y, residual_out and dx are tensors; other arguments have c or n floats. */
 Test(cases, bytes) {
     static const struct {
         const char *text;

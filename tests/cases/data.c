@@ -69,7 +69,7 @@ Test(data, philox) {
     }
 }
 
-/* libm's normal distribution function maps each normal number to the uniform number that it came from. */
+/* libm's normal distribution function maps each normal number to its uniform number. */
 Test(data, distributions) {
     for (uint64_t i = 0; i < 200000; i++) {
         double u = random_uniform(3, i), z = random_normal(3, i), tail = fmin(u, 1 - u);

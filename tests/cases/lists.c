@@ -51,7 +51,7 @@ Test(case_lists, repeated) {
     cases_free(&list);
 }
 
-/* Adding cases takes linear time. Comparing each case with all earlier cases would take minutes here. */
+/* Adding cases takes linear time. Comparing each case with all others would take minutes here. */
 Test(case_lists, long_lists, .timeout = 60) {
     case_list list = {0};
     add(&list, "rmsnorm/forward/f32/{1..300}x{1..1000}/nan");
@@ -64,7 +64,7 @@ Test(case_lists, long_lists, .timeout = 60) {
     cases_free(&list);
 }
 
-/* Repeated cases count towards the limit, because they take time too: this list of 2^40 copies ends. */
+/* Repeated cases count towards the limit, since they take time: this list of 2^40 copies ends. */
 Test(case_lists, endless) {
     char text[300] = "rmsnorm/forward/f32/1x1/nan";
     case_list list = {.tried = CASES_MAX - 100};

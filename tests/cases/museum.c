@@ -1,4 +1,4 @@
-/* The museum has the data of the bug reports, and nl_best() is right on all exhibits. SPDX-License-Identifier: MIT */
+/* The museum has the bug reports' data; nl_best() is right. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "cases/museum.h"
 #include "trial.h"
@@ -32,7 +32,7 @@ static double value(const trial *t, size_t g, size_t e) {
     return nl_load(p->dtype, t->data.input[NL_X], element(p, g, e));
 }
 
-/* Facts about x in the reports: mean (within `by`) and sigma of every row or channel, and first values of a row. */
+/* The reports' x: mean (within `by`) and sigma of rows or channels, and a row's first values. */
 static const struct fact {
     const char *name;
     double mean, by, sigma_low, sigma_high;

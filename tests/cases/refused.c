@@ -1,4 +1,4 @@
-/* Tests that bad cases are refused, and that the message names the wrong part. SPDX-License-Identifier: MIT */
+/* Bad cases are refused, and the message names the wrong part. SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "support.h"
 

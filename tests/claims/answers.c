@@ -4,7 +4,7 @@
 
 #include <stdio.h>
 
-/* A claim about a quantity, with these intervals for its settings. NaN: the setting was not measured. */
+/* A claim about a quantity, with the intervals of its settings. NaN: not measured. */
 static claim *claim_with(const char *quantity, predicate expected, double margin, size_t count,
                          const estimate *found) {
     static const char *const hows[] = {"simd", "unfused", "unfused_rms", "pytorch"};
@@ -83,7 +83,7 @@ Test(answers, outcomes) {
     cr_expect(claim_outcome_of(c, &c->at[0]) == LESS);
 }
 
-/* Settings disagree if they are on different sides of the claim, not if they miss it by different amounts. */
+/* Settings disagree if they are on different sides of the claim, not if their distances differ. */
 Test(answers, of_several_settings) {
     const struct {
         estimate found[3];

@@ -61,7 +61,7 @@ Test(claims, nan_decides_nothing) {
     cr_expect(claim_decide((estimate){5, 4, 6}, (predicate){5, 5}, 0, NAN) == UNRESOLVED);
 }
 
-/* Nine tenths of the time means 10 % saved and 1.11 times as fast. The band widens both ends of the interval. */
+/* Nine tenths of the time: 10 % saved, 1.11 times as fast. The band widens the interval. */
 Test(claims, figures) {
     estimate ratio = {log(0.9), log(0.88), log(0.93)};
     figure f = figure_saving(1, ratio, 0);
@@ -173,8 +173,8 @@ Test(claims, wrong_ones_do_not_race) {
     fixtures_free(&by.all);
 }
 
-/* Simulates passes with a true log ratio of 0. The noise between sittings has a tail and is three times the
- * noise between passes, so the interval holds 0 only if it includes the noise of sittings. */
+/* Simulates passes with a true log ratio of 0. The noise between sittings has a tail and is three
+ * times that between passes: the interval holds 0 only if it includes that noise. */
 static bool holds_zero(uint64_t stream, size_t sittings, size_t passes, bool known) {
     claim c = {.q = quantity_find("speedup"), .expected = {0, INFINITY}, .share = 1, .settings = 1};
     evidence e = {.passes = sittings * passes};

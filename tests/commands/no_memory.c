@@ -54,7 +54,7 @@ static const char *read_text(const char *file, char text[TEXT]) {
     return text;
 }
 
-/* Are two outputs of a command equal? If the command prints times, only the numbers of lines are compared. */
+/* Are two outputs of a command equal? If it prints times, only the line counts are compared. */
 static bool same(const command *c, const char *a, const char *b) {
     if (c->run != cmd_bench && c->run != cmd_claims) return strcmp(a, b) == 0;
     int more = 0;

@@ -1,5 +1,5 @@
-/* Tests the hints printed below a failure. Each kernel has one planted mistake, and the hint must name its cause. For
- * an unknown mistake the hint must name no cause. SPDX-License-Identifier: MIT */
+/* Tests the hints below a failure. Each kernel has one planted mistake, whose cause the hint must
+ * name. For an unknown mistake it must name none. SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "mutants.h"
 #include "trial.h"
@@ -20,7 +20,7 @@ TestSuite(hints, .init = one_thread);
 #define LN_ "layernorm/forward/f32/"
 #define LN_BACK_ "layernorm/backward/f32/"
 
-/* cause, where: text that the hint's cause and place must contain. cause NULL: the cause is unknown. */
+/* cause, where: text that the hint's cause and place must contain. cause NULL: unknown. */
 static const struct plant {
     const char *text, *cause, *where;
     wrong w;
@@ -167,7 +167,7 @@ Test(hints, name_the_cause) {
     fprintf(stderr, "%zu named, %zu unknown\n", named, unknown);
 }
 
-/* A rung that promises a better method than it has: two passes with a rounded mean are not "refined". */
+/* A rung promises more than it does: two passes with a rounded mean are not "refined". */
 Test(hints, name_the_method) {
     trial t;
     hint h;
@@ -221,7 +221,7 @@ static char *printed(const nl_case *shown) {
     return text;
 }
 
-/* The hint is for the smallest ordinary failure that has a cause. A failure without numbers has no cause. */
+/* The hint is for the smallest ordinary failure with a cause. Without numbers there is no cause. */
 Test(hints, choose_the_case_that_teaches) {
     static const char *const cases[] = {"layernorm/forward/f32/1x1/normal",
                                         "layernorm/forward/f16/3x37/normal",

@@ -102,7 +102,7 @@ enum {
 };
 enum { OP, PASS, DTYPE, CASTING, STORES, N, C, S, EPS, MOMENTUM, THREADS };
 
-/* Bad values of a field of the problem, for some layers and passes, with the name that the message must contain. */
+/* Bad values of the problem's fields, for some layers and passes, and the name in the message. */
 static const struct bad {
     const char *culprit;
     unsigned ops, passes;
@@ -160,7 +160,7 @@ Test(arguments, numbers) {
     expect(&one, NL_OK, "inference with n * s = 1", NULL);
 }
 
-/* With AddressSanitizer too, an allocation must be able to fail. Weak, because another file defines it too. */
+/* Lets allocations fail with AddressSanitizer, too. Weak, because another file defines it, too. */
 __attribute__((weak)) const char *__asan_default_options(void) {
     return "allocator_may_return_null=1";
 }

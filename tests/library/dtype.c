@@ -89,8 +89,8 @@ ParameterizedTestParameters(dtype, nearest_even) {
     return each_format();
 }
 
-/* Tests values between two neighbours: next to each neighbour, the midpoint, and next to the midpoint. ref_round
- * also gets numbers that float cannot hold, and must not round them to float first. */
+/* Tests values between two neighbours: the midpoint, and numbers next to it and to each neighbour.
+ * ref_round also gets numbers that float cannot hold, and must not round them to float first. */
 ParameterizedTest(size_t *index, dtype, nearest_even) {
     const struct format *f = &formats[*index];
     for (unsigned low = 0; low < f->infinity; low++) {
@@ -163,7 +163,7 @@ Test(dtype, agrees_with_reference) {
     }
 }
 
-/* ref_round to float agrees with the processor's rounding, from below the subnormals to overflow. */
+/* ref_round to float agrees with the processor, from below the subnormals to overflow. */
 Test(dtype, reference_rounds_to_float) {
     uint64_t seed = 2;
     for (int i = 0; i < 1000000; i++) {

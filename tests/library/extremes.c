@@ -63,7 +63,7 @@ Test(extremes, running_var_is_finite_where_the_truth_is) {
     cr_assert(compared > 0, "no implementation is range_safe");
 }
 
-/* With eps = 0, x scaled by 2^k gives dx scaled by 2^-k and the same dgamma and dbeta, bit for bit. This holds
+/* With eps = 0, x scaled by 2^k gives dx scaled by 2^-k and the same dgamma and dbeta, bit for bit,
  * for rows around zero, and for rows far from zero, whose rstd is much larger than 1 / mean. */
 Test(extremes, backward_scales_with_x) {
     static const struct {

@@ -120,7 +120,7 @@ Test(gradients, scales_and_sums_of_gradients) {
     }
 }
 
-/* Scaling x by 2^k and eps by 4^k changes exponents only. Three threads give the bits of one thread. */
+/* Scaling x by 2^k and eps by 4^k changes only exponents. Three threads give one thread's bits. */
 Test(gradients, scaling_and_threads) {
     static const int scales[] = {0, -20, 7, 30};
     for (size_t k = 0; k < NL_OPS * 4 * 4; k++) {

@@ -29,7 +29,7 @@ static const char *const kinds[] = {"normal",   "zeros",     "constant", "huge",
 /* A group longer than the pieces in which kernels sum long groups. */
 enum { LONG = 16384 + 68 };
 
-/* The parameter of a test: the index in the table of each implementation that NL_TEST_IMPL matches. */
+/* A test's parameters: the table indices of the implementations that NL_TEST_IMPL matches. */
 static struct criterion_test_params every_entry(void) {
     static size_t index[4096];
     const char *only = getenv("NL_TEST_IMPL");
@@ -39,7 +39,7 @@ static struct criterion_test_params every_entry(void) {
     return cr_make_param_array(size_t, index, count);
 }
 
-/* Steps through the problems of an implementation. Each problem comes with an even and with an odd *i. */
+/* Steps through an implementation's problems, each with an even and with an odd *i. */
 static bool next(setting *o, size_t index, size_t *i) {
     o->m = nl_impl_at(index);
     if (!nl_isa_runs(o->m->isa)) cr_skip_test("this processor has no %s", o->m->isa);
@@ -108,7 +108,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
         const size_t few = o.m->c_max && o.m->c_max < 21 ? o.m->c_max - 1 : 21;
         o.s = 1;
         judge(&o, batch ? few : 0, batch ? 0 : few, NORMAL, 2);
-        /* Tests all sizes, up to one that exceeds every unrolled loop. The size chooses all else; n also depends on the type. */
+        /* Tests all sizes, beyond every unrolled loop. Other settings follow from size and type. */
         for (size_t c = 1; c <= usual || c <= most; c++) {
             const size_t n = 1 + (c + o.t) % 3, turn = 3 * c + n + i;
             o.parts = (unsigned)(turn / KINDS % PARTS) & ~(batch ? FUSED : 0U);
@@ -131,7 +131,7 @@ ParameterizedTest(size_t *index, implementations, verified) {
     cr_assert(o.worked > 0, "%s@%s: nothing was compared", o.m->name, o.m->isa);
 }
 
-/* The properties. Each function gets a case that was called already, makes more calls and compares the bits. */
+/* The properties. Each function gets a case after a call, makes more calls and compares bits. */
 static bool start(trial *t, setting *o, size_t groups, unsigned more) {
     return begin(t, o, groups, o->size, NORMAL, o->parts | more) && trial_place(t, o->m);
 }
@@ -148,7 +148,7 @@ static bool all_written(setting *o, trial *all) {
     return right;
 }
 
-/* Computes groups alone, or in another order, but never reorders BatchNorm's samples: that changes its sums. */
+/* Computes groups alone or reordered. Reordering BatchNorm's samples would change the sums. */
 static bool groups_elsewhere(setting *o, trial *all) {
     bool right = true;
     for (size_t count = 1; count <= o->groups; count += o->groups - 1) {
@@ -217,7 +217,7 @@ static bool gain_of_one(setting *o, trial *all) {
     return right;
 }
 
-/* Results that depend on the scale of x scale exactly, and y is equal. Only float32 has the range for this. */
+/* Results that depend on x's scale do so exactly, and y is equal. Only f32 has enough range. */
 static bool scaled(setting *o, trial *all) {
     static const int power[NL_ARGS] =
         {[NL_X] = 1,    [NL_RESIDUAL] = 1, [NL_RUNNING_MEAN] = 1, [NL_RUNNING_VAR] = 2,
@@ -263,8 +263,8 @@ static bool special_values(setting *o, trial *all) {
     return right;
 }
 
-/* y is beta (or 0) for groups of zeros, for LayerNorm of one element (dx is 0 too), and for constant groups if
- * the mean is refined. Without refinement the mean of equal numbers may be rounded. */
+/* y is beta (or 0) for groups of zeros, for LayerNorm of one element (dx is 0 too), and for
+ * constant groups if the mean is refined. Otherwise the mean of equal numbers may be rounded. */
 static bool beta_itself(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
     bool forward = p->pass == NL_FORWARD, refined = o->m->method == NL_REFINED, right = true;

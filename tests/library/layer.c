@@ -68,7 +68,7 @@ Test(layer, the_entry_points_take_what_the_table_says) {
     cr_assert(meaningful == JOBS, "%zu of %d jobs", meaningful, JOBS);
 }
 
-/* Compares which elements share a mean and which share a gamma in the table and in the reference. */
+/* Table and reference agree on which elements share a mean and which share a gamma. */
 Test(layer, groups_are_those_of_the_reference) {
     static const size_t all[][3] = {{3, 37, 1}, {5, 3, 7}, {1, 2, 1}};
     for (size_t k = 0; k < NL_OPS * sizeof all / sizeof *all; k++) {

@@ -1,5 +1,5 @@
-/* Compares the long-double reference with examples worked by hand and with MPFR in 400 bits, on easy and hard
- * data and special values. gradients.c tests its gradients. SPDX-License-Identifier: MIT */
+/* Compares the long-double reference with examples worked by hand and with MPFR in 400 bits, on
+ * easy, hard and special data. gradients.c tests gradients. SPDX-License-Identifier: MIT */
 #include "exact.h"
 #include "layer.h"
 
@@ -208,7 +208,7 @@ Test(reference, special_values) {
     }
 }
 
-/* A NaN or Inf in dy reaches all dx of its group, and dgamma and dbeta of its feature, but nothing else. */
+/* A NaN or Inf in dy reaches its group's dx, its feature's dgamma and dbeta, and nothing else. */
 Test(reference, special_gradients) {
     for (size_t k = 0; k < NL_OPS * 2; k++) {
         fill(&other, (nl_op)(k / 2), &kinds[0], shapes[0]);

@@ -202,7 +202,7 @@ Test(routing, what_is_named_runs) {
     }
 }
 
-/* If rows are streamed in groups, every row is written as if alone, even beside rows that are not finite. */
+/* Rows streamed in groups are written as if alone, even beside rows that are not finite. */
 Test(routing, wide_rows) {
     static const char *const cases[] = {"f32/12x10243x1/nan",
                                         "f32/12x10243x1/nan/residual/in-place",

@@ -238,7 +238,7 @@ static bool found(const case_list *list, const nl_impl *mine) {
 static const size_t by_gap[][4] =
     {[NL_FORWARD] = {X, RESIDUAL, Y, RESIDUAL_OUT}, [NL_BACKWARD] = {X, RESIDUAL, Y, DY}};
 
-/* For each pair of tensors, the cases of `normlab try` find a kernel that confuses their strides. */
+/* The cases of `normlab try` find a kernel that confuses the strides of any two tensors. */
 Test(strides, the_short_suite_tells_tensors_apart) {
     nl_impl mine[] = {[NL_FORWARD] = *nl_find("rmsnorm/one_pass", "c"),
                       [NL_BACKWARD] = *nl_find("rmsnorm/backward", "c")};

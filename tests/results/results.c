@@ -124,7 +124,7 @@ Test(results, a_file_that_was_cut_off) {
     results_free(&r);
 }
 
-/* Lines and files may have any size: a field of a million characters, ten thousand columns and rows. */
+/* Lines and files have any size: a field of a million characters, ten thousand columns and rows. */
 Test(results, large) {
     enum { MANY = 10000, LONG = 1000000 };
     char *text = malloc(LONG + 16 * MANY), *end = text;

@@ -53,7 +53,7 @@ Test(studies, casting) {
     free(csv);
 }
 
-/* The unbiased variance over the biased variance is n / (n - 1). Noise, average and gap match theory. */
+/* The unbiased variance over the biased one is n / (n - 1). Noise, average and gap match theory. */
 Test(studies, batch_noise) {
     const study *s = &study_batch_statistics;
     char *csv = points(s);
@@ -103,7 +103,7 @@ Test(studies, momentum_and_padding) {
     free(csv);
 }
 
-/* tensorflow/tensorflow#30161: the numbers 1 to 5 have mean 3 and variance 2; with five more zeros, 1.5 and 3.25. */
+/* tensorflow #30161: 1, 2, 3, 4, 5 have mean 3, variance 2; with five zeros added, 1.5 and 3.25. */
 Test(studies, padding_report) {
     static const float x[10] = {1, 2, 3, 4, 5}, want[2][2] = {{3, 2}, {1.5f, 3.25f}};
     for (size_t zeros = 0; zeros <= 5; zeros += 5) {

@@ -15,8 +15,8 @@ static double length_at(const char *csv, const char *what, const char *series, d
     return at(csv, &study_length, panel, series, n);
 }
 
-/* No error exceeds its bound, which has one rounding for the square, and one for each addition that a value
- * goes through. Higham, "Accuracy and Stability of Numerical Algorithms", 2002, chapter 4. */
+/* No error exceeds its bound, which has one rounding for the square, and one for each addition that
+ * a value goes through. Higham, "Accuracy and Stability of Numerical Algorithms", chapter 4. */
 Test(study, length_is_within_theory) {
     static const struct {
         const char *series;

@@ -65,8 +65,8 @@ Test(measure, stops_when_precise) {
     measure_free(&m);
 }
 
-/* The limit is the faster of two limits in the rounds; the option `streaming` shows the streaming limit. A rung
- * with ordinary stores may beat the streaming limit: only beating both limits is impossible. */
+/* The limit is the faster of two limits; the option `streaming` shows the streaming limit. A rung
+ * with ordinary stores may beat the streaming limit: only beating both is impossible. */
 Test(measure, impossible_is_what_beats_every_limit) {
     enum { BASELINE, AGAIN, SLOW, FAST, TOO_FAST, ORDINARY, STREAMING, CANDIDATES };
     static const double ns[][2] = {{450, 800}, {800, 450}};
@@ -103,7 +103,7 @@ Test(measure, stops_when_the_time_is_up) {
     measure_free(&m);
 }
 
-/* All candidates get the number of calls that the fastest needs, and at least the minimum of rounds. */
+/* All candidates get the calls that the fastest needs, and at least the minimum of rounds. */
 Test(measure, one_number_of_calls) {
     fake f[3] = {{50, 0, 0, 0, 0, 1}, {50, 0, 0, 0, 0, 2}, {5000, 0, 0, 0, 0, 3}};
     measure m = {.seed = 1};
@@ -117,7 +117,7 @@ Test(measure, one_number_of_calls) {
     measure_free(&s);
 }
 
-/* If one Latin square takes longer than the allowed time, measuring stops after the minimum of rounds. */
+/* If a Latin square takes longer than the allowed time, measuring stops after the fewest rounds. */
 Test(measure, a_part_of_a_square) {
     enum { CANDIDATES = 30 };
     fake f[CANDIDATES];
@@ -240,7 +240,7 @@ static void verify_outputs(void *context) {
     k->seen += k->f.calls % k->period == 0;
 }
 
-/* A kernel that is wrong on every N-th call (N up to 8) is found, however many calls a round has. */
+/* A kernel that is wrong on every N-th call (N up to 8) is found, however long rounds are. */
 Test(measure, any_call_may_be_the_one_that_is_verified) {
     static const size_t calls[] = {1, 2, 5, 6, 13, 27, 48, 55, 111, 503};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)
@@ -260,7 +260,7 @@ Test(measure, any_call_may_be_the_one_that_is_verified) {
             }
 }
 
-/* A kernel that is as fast as the baseline and later becomes 30 % slower must never be FASTER, for any seed. */
+/* A kernel as fast as the baseline that becomes 30 % slower is never FASTER, for any seed. */
 Test(measure, never_faster_by_accident) {
     for (size_t trial = 0; trial < 200; trial++) {
         fake f[3] = {{1000, 0.05, 0, 0, 0, 3 * trial},

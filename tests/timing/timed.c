@@ -77,7 +77,7 @@ static void take_row(void *context, const row *line) {
     *(strcmp(line->impl, fake.name) == 0 ? &last : &of_real) = line->v;
 }
 
-/* Benches the fake kernel, which computes what `impl` computes but is wrong on the calls `from` to `to` - 1. */
+/* Benches the fake kernel, which computes like `impl`, but is wrong on calls `from` to `to` - 1. */
 static void bench(const char *text, const char *impl, size_t from, size_t to) {
     const bench_settings o = {.seconds = seconds,
                               .precision = 1e-9,
@@ -99,7 +99,7 @@ static void bench(const char *text, const char *impl, size_t from, size_t to) {
     answer_free(&want), data_free(&stated);
 }
 
-/* Benches the fake kernel without faults, for longer and longer times, until it is called more than `enough` times. */
+/* Benches the fake kernel without faults, ever longer, until it is called over `enough` times. */
 static void bench_calls(const char *text, const char *impl, size_t enough) {
     seconds = 1e-3;
     while (bench(text, impl, 0, 0), calls <= enough && seconds < 10) seconds *= 4;
@@ -133,9 +133,9 @@ Test(timed, every_call_sees_the_stated_inputs) {
 #define LOST "nan, should be"
 #define WRITES(what) "the input " what " was modified"
 
-/* The fake kernel is right when verified, before and after, but wrong while it is timed. If a call writes no
- * outputs, the outputs of an earlier call must not pass instead. Right outputs must not hide other changes by a
- * call. If two kernels read the same inputs, only the kernel that writes to the inputs fails. */
+/* The fake kernel is right when verified, before and after, but wrong while it is timed. If a call
+ * writes no outputs, the outputs of an earlier call must not pass instead. Right outputs must not
+ * hide other changes. Of two kernels with the same inputs, only the one that writes fails. */
 Test(timed, timed_calls_are_verified) {
     static const struct {
         enum fault fault;

@@ -7,7 +7,7 @@
 
 #include <stdio.h>
 
-/* Numbers at which rounding, overflow, underflow or NaN may be wrong; value() adds the negative numbers. */
+/* Numbers where rounding, overflow, underflow or NaN may be wrong; value() adds the negatives. */
 static const uint32_t special[] = {
     0x00000000, 0x00000001, 0x007fffff, 0x00800000, 0x00800001,             /* float's smallest */
     0x32ffffff, 0x33000000, 0x33000001, 0x33bfffff, 0x33c00000, 0x33c00001, /* f16's smallest */

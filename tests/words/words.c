@@ -32,7 +32,7 @@ enum { PROCESSOR_FUSES = true };
 enum { PROCESSOR_FUSES = false };
 #endif
 
-/* A double holds the products and sums of floats here exactly, so converting it to float rounds once. */
+/* A double holds these products and sums of floats exactly, so converting it rounds once. */
 static bool vfma_is_right(void) {
     static const float few[] = {0,       -0.0f,     1,         -1,       INFINITY,
                                 FLT_MAX, 0x1p-126f, 0x1p-149f, -FLT_MAX, NAN};
@@ -92,7 +92,7 @@ static double units(float got, double want, double scale, double off) {
     return fmax(0, fabs(got - want) - off) / (0x1p-24 * fmax(scale, 0x1p-126));
 }
 
-/* Are exp(-|z|), silu and its derivative of VLEN numbers within the bounds of silu.h and bound.c? */
+/* Are exp(-|z|), silu and its derivative of VLEN numbers within silu.h's and bound.c's bounds? */
 static bool silu_is_right(lanes z) {
     const sigmoids s = vsigmoids(vector(z));
     const vf v[] = {vexp_minus(vector(z)), vsilu(vector(z)), vsilu_slope(vector(z), s)};
