@@ -315,7 +315,7 @@ ParameterizedTestParameters(implementations, properties) {
     return every_entry();
 }
 
-/* The number and the size of groups are just above multiples of any vector length. Settings try long sizes in turn. */
+/* The number and size of groups exceed multiples of vectors. Settings try long sizes in turn. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
     fork_always();

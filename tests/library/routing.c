@@ -246,7 +246,7 @@ static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
 static nl_impl probe =
     TEST_IMPL(.threaded = true, .forward = note_forward, .backward = note_backward);
 
-/* Gives the probe the name of the rung that nl_best() chooses for threads, then a name that it never chooses. */
+/* Gives the probe the name of nl_best()'s rung for threads, then a name that it never chooses. */
 static void check_threads(nl_problem p) {
     char name[64];
     const nl_tuning all = {0};

@@ -14,7 +14,7 @@
 
 TestSuite(threads, .init = one_thread);
 
-/* Every threaded implementation must give the bits of one thread. Returns the number of implementations called. */
+/* Every threaded implementation must give one thread's bits. Returns how many were called. */
 static int compare(int threads) {
     int called = 0;
     for (size_t i = 0; i < nl_impl_count() * JOBS; i++) {

@@ -149,7 +149,7 @@ static const expected of_none[] = {
     {0},
 };
 
-/* How much the counters rise while the doctor watches, for a second; the files have the final numbers. */
+/* The counters' rise in the second that the doctor watches; the files have the final numbers. */
 typedef struct second {
     double busy, steal, swapped, throttled;
 } second;

@@ -1,5 +1,5 @@
-/* Tests the steps of the study `model_step`: compares gradients with difference quotients, and a token computed
- * with a cache with all tokens computed at once. Skipped without OpenBLAS. SPDX-License-Identifier: MIT */
+/* Tests the steps of the study `model_step`: gradients against difference quotients, and a token
+ * with a cache against all tokens at once. Needs OpenBLAS. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "models/step.h"
 #include "slope.h"

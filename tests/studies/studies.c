@@ -14,9 +14,10 @@ static double theory(const char *csv, const study *s, const char *panel, const c
     return at(csv, s, name, series, x);
 }
 
-/* In f32 all orders of rounding give the same bits, even after 72 layers. In every type, 1 + w gives the bits of
- * a stored gain. One rounding costs half an ulp. Another one before the weight, which is up to 2, adds up to 1.
- * Errors grow as the root of the depth; the errors of a truncated sum grow with the depth. */
+/* In f32 all orders of rounding give the same bits, even after 72 layers. In every type, 1 + w
+ * gives the bits of a stored gain. One rounding costs half an ulp. One before the weight, which is
+ * up to 2, adds up to 1. Errors grow as the root of the depth, those of a truncated sum as the
+ * depth. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
                                          "before weight, sum rounded"};

@@ -20,7 +20,7 @@ static bool untouched(const char *from) {
     return true;
 }
 
-/* Does `out` hold x + plus, or x if plus is NULL? After the last whole block the movers copy x without adding. */
+/* Does `out` hold x + plus, or x if plus is NULL? After the last whole block movers only copy x. */
 static bool holds(const char *out, const float *x, const float *plus, size_t bytes) {
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
         float got, sum = x[i / 4] + (plus ? plus[i / 4] : 0);

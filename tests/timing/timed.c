@@ -22,8 +22,8 @@ static void compare(const nl_problem *p, nl_arg s, const void *got) {
     what = s;
 }
 
-/* NUMBER: the first number of y or dx is wrong. UNWRITTEN: statistics or gradients are not written. INPUTS: they
- * are overwritten, and the call computes from a copy. ROUNDING: the rounding mode stays changed. */
+/* NUMBER: the first number of y or dx is wrong. UNWRITTEN: statistics or gradients are not written.
+ * INPUTS: they are overwritten, but the outputs are right. ROUNDING: the mode stays changed. */
 static enum fault { NUMBER, UNWRITTEN, INPUTS, ROUNDING } fault;
 
 static bool is_wrong(enum fault f) {

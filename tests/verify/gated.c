@@ -130,7 +130,7 @@ Test(gated, wrong_kernels_fail) {
     cases_free(&suite);
 }
 
-/* If silu, its derivative or a product is subnormal or 0, a right kernel must pass, or have no bound. */
+/* If silu, its derivative or a product is subnormal or 0, right kernels pass or have no bound. */
 Test(gated, right_at_the_ends_of_the_range) {
     static const struct {
         const char *text;

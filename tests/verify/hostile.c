@@ -49,7 +49,7 @@ static void *wait_long(void *unused) {
     return unused;
 }
 
-/* The address just above the stack. If a buffer lies there, a write far before it must be noticed. */
+/* The address just above the stack. A write far before a buffer there must be noticed. */
 static volatile char *above_stack(void) {
     pthread_attr_t stack;
     void *at;
