@@ -30,7 +30,6 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
     if (v->outcome != OUTCOME_OK) j->failed = *v;
 }
 
-/* Notes the case, the error and a hint. */
 static void describe_failure(const grading *j, const nl_case *c, mark *k) {
     const verdict *v = &j->failed;
     const row line = {.c = c, .impl = j->impl->name, .isa = j->impl->isa, .v = *v};

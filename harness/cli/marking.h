@@ -28,7 +28,6 @@ bool grade_speed(grading *j, const part *p, mark *k);
  * reaches it. */
 int grade_steps(double mine, double from, double to, int steps);
 
-/* The points for a part's counted instructions and cache misses. */
 bool grade_count(grading *j, const part *p);
 
 /* The position of a value between `from` (0) and `to` (1), on a logarithmic scale. */

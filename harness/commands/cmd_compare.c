@@ -51,7 +51,6 @@ typedef struct tally {
     size_t verdicts[NOT_RESOLVED + 1], refused, no_band;
 } tally;
 
-/* The comparison of two result files. */
 typedef struct sheet {
     const char *name;
     const sheet_style *style;

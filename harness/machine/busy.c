@@ -106,9 +106,9 @@ static void quota(exam *e) {
                               "processor time of %.2f CPUs, for %d thread%s", g->cpus, e->threads,
                               e->threads == 1 ? "" : "s");
         snprintf(f->advice, sizeof f->advice,
-                 "%s%.0f; better whole CPUs than a share of time (docker --cpuset-cpus, not "
-                 "--cpus)",
-                 tight ? "Above it all threads stop together: --threads " : "Keep to --threads ",
+                 "%s%.0f; better: assign whole CPUs, not a share of time (docker --cpuset-cpus)",
+                 tight ? "More threads exhaust the quota, which stops all of them: --threads "
+                       : "Keep to --threads ",
                  fmax(1, floor(g->cpus)));
     }
     double more = g->throttled - e->before.group.throttled;
@@ -116,8 +116,8 @@ static void quota(exam *e) {
              more > 0           ? FINDING_BAD
              : g->throttled > 0 ? FINDING_NOTE
                                 : FINDING_GOOD,
-             "The quota stops us: use fewer threads, or raise it",
-             "%.0f times since the group was created, %.0f of them now", g->throttled, more);
+             "The quota stops our threads: use fewer threads, or raise the quota",
+             "%.0f times since the group was created, %.0f of them just now", g->throttled, more);
 }
 
 void examine_load(exam *e) {

@@ -28,7 +28,7 @@ static void add_mask(exam *e) {
 #endif
 }
 
-/* Every thread adds its own mask, because bound threads differ. */
+/* Every thread adds its own mask, because threads can be bound to different CPUs. */
 void cpus_begin(exam *e) {
 #ifdef _OPENMP
 #pragma omp parallel num_threads(e->threads)
@@ -116,10 +116,9 @@ static void turbo(exam *e) {
                      switches[i].off, switches[i].path);
         return;
     }
-    exam_add(e, "turbo", FINDING_UNKNOWN, NULL, "no switch for it in /sys/devices/system/cpu");
+    exam_add(e, "turbo", FINDING_UNKNOWN, NULL, "no turbo switch in /sys/devices/system/cpu");
 }
 
-/* Tests whether the processor has fast and slow cores. */
 static void core_kinds(exam *e) {
     char text[KERNEL_TEXT], list[192];
     double speed[CPUS_MAX] = {0}, least = 0, most = 0;
@@ -172,8 +171,8 @@ static void smt(exam *e) {
                           "%d CPU%s, %d core%s; %d may be slowed down by a sibling", e->cpus,
                           e->cpus == 1 ? "" : "s", cores, cores == 1 ? "" : "s", shared);
     snprintf(f->advice, sizeof f->advice,
-             "One thread a core: OMP_PROC_BIND=close OMP_PLACES=cores normlab ... --threads %d; or "
-             "no siblings: echo off | sudo tee /sys/devices/system/cpu/smt/control",
+             "One thread per core: OMP_PROC_BIND=close OMP_PLACES=cores normlab ... --threads %d; "
+             "or siblings off: echo off | sudo tee /sys/devices/system/cpu/smt/control",
              cores);
 }
 

@@ -114,7 +114,7 @@ static bool own_path(const char *controller, char path[512], bool *v2) {
     return found;
 }
 
-/* The mount point of that hierarchy; root is the group at its top. */
+/* The hierarchy's mount point; root: the group that is mounted there. */
 static bool mounted(const char *controller, bool v2, char root[256], char point[256]) {
     char line[2048], type[32], options[512];
     bool found = false;
@@ -157,7 +157,7 @@ static void read_memory(const char *dir, bool v2, group_limits *g) {
         tighten(&g->bytes, strtod(text, NULL));
 }
 
-/* Reads our group's folder and its ancestors, up to the mount point. */
+/* Calls read() for our group's folder and its parents, up to the mount point. */
 static bool climb(const char *controller, void (*read)(const char *, bool, group_limits *),
                   group_limits *g) {
     char path[512], root[256], dir[768];

@@ -41,13 +41,12 @@ static void huge_pages(exam *e) {
     policy[strcspn(policy, "]")] = '\0';
     long faults = huge_page_faults();
     bool given = faults >= 0 && faults <= 64, never = strcmp(policy, "never") == 0;
-    exam_add(
-        e, "huge-pages", given ? FINDING_GOOD : FINDING_NOTE,
-        never ? "Large buffers are slower: echo madvise | sudo tee "
-                "/sys/kernel/mm/transparent_hugepage/enabled"
-              : "Requested but not given, perhaps because memory is fragmented: echo 1 | sudo tee "
-                "/proc/sys/vm/compact_memory",
-        "%.16s; 4 MiB with MADV_HUGEPAGE took %ld page faults", policy, faults);
+    exam_add(e, "huge-pages", given ? FINDING_GOOD : FINDING_NOTE,
+             never ? "Large buffers are slower without huge pages: echo madvise | sudo tee "
+                     "/sys/kernel/mm/transparent_hugepage/enabled"
+                   : "Huge pages were requested but not given, perhaps because memory is "
+                     "fragmented: echo 1 | sudo tee /proc/sys/vm/compact_memory",
+             "%.16s; 4 MiB with MADV_HUGEPAGE took %ld page faults", policy, faults);
 }
 
 static void page_size(exam *e) {

@@ -28,7 +28,7 @@ static void timer(exam *e) {
                           : cost > 100 || step > 1000 ? FINDING_NOTE
                                                       : FINDING_GOOD;
     exam_add(e, "timer", level,
-             "Reading the clock is part of every time: see clocksource; measure longer pieces",
+             "Every time includes reading the clock: see clocksource; measure longer calls",
              "CLOCK_MONOTONIC: a read costs %.0f ns, smallest step %.0f ns, resolution %.0f ns",
              cost, step, 1e9 * (double)resolution.tv_sec + (double)resolution.tv_nsec);
 }
@@ -48,7 +48,7 @@ static double chain_ghz(void) {
         __asm__ volatile("" : "+r"(x)); /* keeps the compiler from merging two multiplications */
     }
     double ns = clock_ns() - begin;
-    seed = x; /* also keeps the compiler from computing the chain itself */
+    seed = x; /* uses the result, so that the compiler keeps the chain */
     return MULTIPLY_CYCLES * CHAIN / ns;
 }
 
@@ -126,7 +126,7 @@ static void subnormals(exam *e) {
 #endif
     bool kept = !here && flush == 0;
     exam_add(e, "subnormals", kept ? FINDING_GOOD : FINDING_BAD,
-             "FTZ or DAZ is set: link without -ffast-math, and load no library that was",
+             "FTZ or DAZ is set: link without -ffast-math, and no library that was linked with it",
              "%s in this thread, %s in %d of %d threads", here ? "flushed to zero" : "kept",
              flush ? "flushed" : "kept", flush ? flush : workers, workers);
 }
@@ -160,8 +160,8 @@ static void openmp(exam *e) {
                                                                  : FINDING_GOOD;
     exam_add(e, "openmp", level,
              level == FINDING_BAD ? "More threads than idle CPUs: stop other work, or --threads 1"
-                                  : "Sleeping threads are slow to wake, which is part of the first "
-                                    "call after a pause: OMP_WAIT_POLICY=active",
+                                  : "Sleeping threads wake slowly and delay the first call after a "
+                                    "pause: OMP_WAIT_POLICY=active",
              "an empty region of %d thread%s takes %.2f us hot, %.1f us after 5 ms idle",
              e->threads, e->threads == 1 ? "" : "s", us_hot, us_idle);
 }

@@ -77,7 +77,7 @@ static bool of_the_library(mlp_norm norm) {
     return norm == MLP_RESCALE || norm == MLP_FULL || norm == MLP_BATCH;
 }
 
-/* The library has no layer that only subtracts the mean, so this file has the computation. */
+/* The library has no layer that only subtracts the mean, so this file computes it. */
 static bool norm(const mlp *net, size_t rows, const layer *k) {
     if (of_the_library(net->norm)) {
         const bool batch = net->norm == MLP_BATCH, running = batch && net->running;

@@ -27,9 +27,9 @@ typedef struct mlp {
     size_t rows, inputs, width, classes; /* rows: the largest batch */
     size_t layers;                       /* hidden ones */
     size_t count;                        /* of parameters */
-    float *parameters, *gradient;        /* [count]: W and b of each layer, the last at the end */
-    float *velocity;                     /* [count]: the velocity of the momentum method */
-    float *room;                         /* the activations, and working memory */
+    float *parameters, *gradient; /* [count]: W and b of each layer, from the first to the last */
+    float *velocity;              /* [count]: the velocity of the momentum method */
+    float *room;                  /* the activations, and working memory */
 } mlp;
 
 /* Allocates the network, with He's weights from the seed and b = 0. False: out of memory. */
@@ -42,7 +42,6 @@ void mlp_free(mlp *net);
 double mlp_loss(mlp *net, size_t rows, const float *x, const unsigned char *labels, size_t *wrong);
 double mlp_gradient(mlp *net, size_t rows, const float *x, const unsigned char *labels);
 
-/* A step of gradient descent with momentum. */
 void mlp_step(mlp *net, float rate, float momentum);
 
 /* The number of parameters of hidden layers (before a norm). They come first. */

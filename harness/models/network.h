@@ -17,7 +17,7 @@ typedef struct network {
     const float *normal;        /* [2 layers][width][width] standard normal numbers */
 } network;
 
-/* The rms of the activations and of their gradients before every layer and at the end,
+/* The rms of the activations, and of their gradients, before every layer and after the last,
  * [layers + 1]; rms of the gradient of each layer's last matrix (W if PLAIN, else V), [layers]. */
 typedef struct network_sizes {
     double *activation, *gradient, *weights;

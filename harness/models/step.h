@@ -23,7 +23,7 @@ enum { STEP_MATRICES = 6, STEP_NORMS = 3 };
 
 typedef struct step {
     step_shape shape;
-    size_t rows, past; /* new tokens, and earlier tokens in the cache; rows of the GRU's batch */
+    size_t rows, past; /* new tokens, or the GRU's batch; past: earlier tokens in the cache */
     bool training;     /* has memory for the backward pass; then past is 0 */
     nl_op op;          /* layer of the norms: NL_LAYERNORM or NL_RMSNORM */
     bool unfused;      /* forward uses the unfused rung instead of nl_best() */
@@ -34,17 +34,16 @@ typedef struct step {
     norm_place norms[STEP_NORMS];
     float *kept[12], *work[4]; /* saved by forward for backward; working memory */
     float *room;
-    size_t used; /* floats of the room that are in use */
+    size_t used; /* floats of `room` that are in use */
 } step;
 
-/* Returns the next `count` floats of the step's room, or NULL if there is no room. Counts the
- * floats in either case. */
+/* Takes the next `count` floats of s->room and counts them in s->used; NULL: room is still NULL. */
 float *step_take(step *s, size_t count);
 
 void step_norm(step *s, size_t which, const float *x, float *y);
 void step_norm_backward(step *s, size_t which, const float *x, const float *dy, float *dx);
 
-/* The two kinds of steps, one file per kind. The first function allocates for the others. */
+/* The two kinds of steps, one file per kind. The layout function takes the memory of the others. */
 void block_layout(step *s);
 void block_forward(step *s);
 void block_backward(step *s);

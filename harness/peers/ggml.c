@@ -11,7 +11,6 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* The caller's buffers and this file's buffers. */
 enum { X, RESIDUAL, GAMMA, BETA, DY, DRESIDUAL, SUM, Y, DX, DGAMMA, XHAT, SCRATCH, BUFFERS };
 enum { PLANS = 16, TENSORS = 16 };
 
@@ -53,8 +52,8 @@ static void build_forward(plan *k) {
     ggml_build_forward_expand(k->graph, t);
 }
 
-/* The graph that ggml's own differentiation makes of the norm and the multiplication. dgamma comes
- * first: dx may overwrite dy. */
+/* The graph that ggml's own differentiation makes of the norm and the multiplication. dgamma is
+ * computed first, because dx may overwrite dy. */
 static void build_backward(plan *k) {
     struct ggml_context *g = k->context;
     struct ggml_tensor *t = matrix(k, DY), *x = matrix(k, X);
@@ -135,7 +134,7 @@ static bool run(const nl_problem *p, nl_pass pass, const void *const buffers[BUF
            ggml_graph_compute(k->graph, &cplan) == GGML_STATUS_SUCCESS;
 }
 
-/* ggml returns no statistics. */
+/* ggml returns no statistics, so these are computed here. */
 static void add_statistics(const nl_problem *p, const nl_forward_args *a, const float *x) {
     for (size_t r = 0; r < p->n; r++, x += p->c) {
         double sum = 0, squares = 0;
@@ -162,7 +161,6 @@ static void forward_now(const nl_problem *p, const nl_forward_args *a, int threa
 
 enum { SAMPLES = 64 };
 
-/* Samples x at equal distances. */
 static void sample(const nl_problem *p, const float *x, float *out) {
     for (size_t i = 0; i < SAMPLES; i++) out[i] = x[i * (p->n * p->c - 1) / (SAMPLES - 1)];
 }

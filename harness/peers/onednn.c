@@ -23,7 +23,7 @@ static plan_key key_for(const nl_problem *p, int threads) {
                       .threads = threads};
 }
 
-/* oneDNN accepts a float x with a 16-bit y, so the sum is not rounded. */
+/* oneDNN accepts a float x with a 16-bit y, so x + residual stays in float. */
 static const float *add_residual(const nl_problem *p, const nl_forward_args *a, plan *k) {
     size_t count = p->n * p->c;
     if (!k->x) k->x = malloc(count * sizeof *k->x);

@@ -44,7 +44,7 @@ struct shape {
         : sizes{int64_t(p->n), int64_t(p->c), int64_t(p->s)}, all(sizes, p->s == 1 ? 2 : 3),
           type(types[p->dtype]) {
     }
-    shape(const shape &) = delete; /* the references point to the tensor's own sizes */
+    shape(const shape &) = delete; /* a copy would refer to this object's sizes */
 };
 
 /* gamma, or ones. A weight of ones is needed if dgamma is wanted, and for 16-bit tensors: without a

@@ -26,5 +26,5 @@ void flush(const void *p, size_t bytes);
 /* The size of the last-level cache; 32 MiB if the machine does not report it. */
 size_t last_cache_bytes(void);
 
-/* Does this machine have streaming stores? Without these, LIMIT_STREAM uses ordinary stores. */
+/* Does this machine have streaming stores? Without them, LIMIT_STREAM uses ordinary stores. */
 bool has_streaming_stores(void);

@@ -45,7 +45,7 @@ static estimate log_of(const result *r, bool shares) {
     return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
 }
 
-/* In a pass, the baseline and the row take turns, so their ratio varies least from pass to pass. */
+/* Can ratios to the baseline be compared? They vary least: both take turns in a pass. */
 static bool is_relative(const result *a, const result *b, bool shares) {
     const bool baseline = strcmp(a->comparison, "baseline") == 0;
     return !shares && !baseline && *a->baseline && strcmp(a->baseline, b->baseline) == 0;
@@ -111,7 +111,7 @@ bool facts_one_machine(const results *file, char why[200]) {
                                 "AB"[side], keys[i]),
                        false;
             const char *space = strrchr(value[side], ' ');
-            if (i == 2 && space) value[side] = space + 1; /* "Linux 6.1.0 x86_64": the last word */
+            if (i == 2 && space) value[side] = space + 1; /* x86_64 of "Linux 6.1.0 x86_64" */
         }
         known |= i < 2 && strcmp(value[0], "unknown") != 0;
         if (strcmp(value[0], value[1]) != 0)

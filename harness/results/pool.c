@@ -136,11 +136,10 @@ static bool alike(const results *parts, size_t count, char *const *paths, char *
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
             const char *a = results_fact(&parts[0], keys[k]), *b = results_fact(&parts[i], keys[k]);
             if (strcmp(a ? a : "", b ? b : "") == 0) continue;
-            snprintf(
-                error, error_size,
-                "%.300s and %.300s are no passes of one thing: %s is '%.40s' and '%.40s'. Give "
-                "each a folder",
-                paths[0], paths[i], keys[k], a ? a : "", b ? b : "");
+            snprintf(error, error_size,
+                     "%.300s and %.300s cannot be pooled: %s is '%.40s' and '%.40s'. Give "
+                     "each its own folder",
+                     paths[0], paths[i], keys[k], a ? a : "", b ? b : "");
             return false;
         }
     return true;

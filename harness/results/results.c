@@ -110,8 +110,8 @@ static bool read_header(scan *s, const struct column ***meaning) {
         if (found > 1) return scan_error(s, 1, "%zu columns are called %s", found, c->name);
         if (found == 0 && c->needed)
             return scan_error(s, 1,
-                              "no column %s, as in files of `normlab bench --out`; tables of "
-                              "other kinds are charted side by side: plots/chart.py --by file",
+                              "no column %s, so this is no file of `normlab bench --out`; to chart "
+                              "other tables: plots/chart.py --by file",
                               c->name);
     }
     return true;

@@ -12,7 +12,7 @@
 typedef struct result {
     size_t line;                       /* line of the file, from 1 */
     const char *spelling, *impl, *isa; /* spelling: the case as text */
-    int threads;                       /* together with the three above: the key */
+    int threads;                       /* spelling, impl, isa and threads: the key */
     const char *verdict, *data, *flag, *comparison, *baseline;
     double ns, ns_low, ns_high;                /* time of one call: positive, low <= ns <= high */
     double limit_pct, aa_band;                 /* aa_band: relative, 0.004 is 0.4 % */
@@ -50,10 +50,8 @@ int results_order(const result *a, const result *b);
 /* The row with the same key as `like`, a row that may come from another file; NULL: none. */
 const result *results_find(const results *r, const result *like);
 
-/* The first value of a key, as "cpu"; NULL: none. */
+/* The first value of a key such as "cpu"; NULL: none. */
 const char *results_fact(const results *r, const char *key);
-
-/* Functions that compare how two result files were measured. */
 
 /* Do processor, caches and architecture agree? If false, `why` names differing or unknown facts. */
 bool facts_one_machine(const results *file, char why[200]);
@@ -77,7 +75,7 @@ typedef struct row_pair {
     char why[200];
 } row_pair;
 
-/* Pairs every row of A with B's, then lists the rows that only B has. margin: a log ratio. shares:
+/* Gives take() every row of A with B's, then the rows that only B has. margin: a log ratio. shares:
  * compares shares of each machine's limit instead of times. */
 void compare_results(const results file[2], bool shares, double margin,
                      void (*take)(void *context, const row_pair *pair), void *context);

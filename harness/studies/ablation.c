@@ -28,7 +28,7 @@ static bool train(study_out *o, const digits *all, mlp *net, double rate, unsign
             double loss = mlp_loss(net, HELD_OUT, digit(all, LEARNT), all->labels + LEARNT, &wrong);
             sound = isfinite(loss);
             if (sound) study_point(o, panel, series, (double)step, loss);
-            show = step + 1 + step / 6; /* nearly even on a logarithmic axis */
+            show = step + 1 + step / 6; /* points are nearly even on a logarithmic axis */
         }
         if (step == steps || !sound) break;
         uint32_t at[4];

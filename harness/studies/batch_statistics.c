@@ -51,7 +51,7 @@ static bool noise(study_out *o, room *r, size_t n, bool biased) {
     running batch = {0}, slow = {0};
     for (size_t j = 0; j < C; j++) slow.var[j] = 1;
     double mean = 0, var = 0, off = 0, gap = 0;
-    r->next = 0; /* equal numbers for both variances */
+    r->next = 0; /* both variances get the same random numbers */
     for (int b = 0; b < BATCHES; b++) {
         draw(r, n, 0);
         p.momentum = 1;
@@ -128,7 +128,7 @@ static bool momentum(study_out *o, room *r, size_t steps) {
             if (!norm(&p, r->x, r->y, &all[k])) return false;
         }
         if (step < show) continue;
-        show = step + 1 + step / 8; /* nearly even on a logarithmic axis */
+        show = step + 1 + step / 8; /* points are nearly even on a logarithmic axis */
         distance(o, "Keras's formula with 0.9", step, keras);
         for (int k = 0; k < CONVENTIONS; k++) {
             double m = (double)conventions[k].weight_of_new, left = pow(1 - m, 2.0 * (double)step);
@@ -157,7 +157,7 @@ static bool padding(study_out *o, room *r, nl_op op, const char *name, int mean)
         for (size_t i = 0; i < REAL * C; i++) moved += pow(r->y[i] - r->other[i], 2);
         study_point(o, "padding", name, share, rms(moved, REAL * C));
         if (!nl_layers[op].by_channel) continue;
-        /* computed from mean and variance of the mixture */
+        /* from mean and variance of tokens and zeros together */
         double shift = share * mean, square = (1 - share) * (1 + mean * mean);
         double sigma = sqrt(square - pow((1 - share) * mean, 2));
         study_point(o, "padding, expected", name, share, hypot(shift / sigma, 1 / sigma - 1));

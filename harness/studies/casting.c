@@ -19,7 +19,7 @@ static const struct variant {
     nl_op op;
     nl_casting casting;
     bool sum_rounded;
-    enum { NO_MISTAKE, TRUNCATED, HALF_RSTD } mistake; /* in 16 bits; computed here */
+    enum { NO_MISTAKE, TRUNCATED, HALF_RSTD } mistake; /* in 16 bits; this file computes them */
 } variants[] = {
     {"last", NL_RMSNORM, NL_CAST_LAST, false, NO_MISTAKE},
     {"last, 1 + w", NL_QWEN2_RMSNORM, NL_CAST_LAST, false, NO_MISTAKE},
@@ -161,8 +161,8 @@ static double ulp(nl_dtype t, double v) {
     return ldexp((double)ref_unit(t), e);
 }
 
-/* The error grows with this power of the depth: 1/2 if layers err independently, 1 if all layers
- * err in one direction. */
+/* Fits the power of the depth with which the error grows: 1/2 if layers err independently, 1 if all
+ * layers err in one direction. */
 static void fit_growth(study_out *o, state *s, const struct variant *v, size_t depth,
                        double error) {
     const double x = log((double)depth), y = log(error);

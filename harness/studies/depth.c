@@ -9,7 +9,7 @@
 #include <math.h>
 #include <stdlib.h>
 
-/* The networks of a wiring. */
+/* The networks to compare in each wiring. */
 static const struct candidate {
     const char *name;
     bool has_norm;

@@ -57,7 +57,7 @@ static bool all_impls(study_out *o, const char *text, nl_arg first, nl_arg last,
 }
 
 static const struct sweep {
-    const char *format; /* a case; the number: kappa for dx, else rows */
+    const char *format; /* a case; %zu is kappa for dx, else rows */
     size_t from, to, quick_to;
     nl_arg first, last;
 } sweeps[] = {

@@ -1,7 +1,6 @@
-/* What does a norm change in training? First tests the consequences of w . dL/dw = 0, to rounding.
- * Then networks learn with several learning rates, sizes of the first weights, batches and seeds.
- * docs/course/06-why-norms-help.md explains the panels.
- * SPDX-License-Identifier: MIT */
+/* What does a norm change in training? First tests what follows from w . dL/dw = 0, up to rounding
+ * errors. Then networks learn with several learning rates, sizes of the first weights, batches and
+ * seeds. docs/course/06-why-norms-help.md explains the panels. SPDX-License-Identifier: MIT */
 #include "models/mlp.h"
 #include "base/random.h"
 #include "studies/study.h"
@@ -15,7 +14,7 @@ static const char *const names[MLP_NORMS] =
     {[MLP_NOTHING] = "no norm", [MLP_RECENTRE] = "recentring", [MLP_RESCALE] = "RMSNorm",
      [MLP_FULL] = "LayerNorm",  [MLP_BATCH] = "BatchNorm",     [MLP_TANH] = "tanh"};
 
-/* How a network learns. stretch, hidden: factors of the first hidden weights, of their rate. */
+/* How a network learns. stretch: a factor of the first hidden weights; hidden: of their rate. */
 typedef struct plan {
     mlp_norm norm;
     double rate, decay, stretch, hidden;

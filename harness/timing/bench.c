@@ -15,7 +15,7 @@
 #include <stdlib.h>
 #include <string.h>
 
-enum { SETS_MAX = 1024 }; /* a set takes about 30 mappings; a process may have 65530 */
+enum { SETS_MAX = 1024 }; /* a set takes about 30 memory mappings; a process may have 65530 */
 
 typedef struct bench {
     const nl_case *c;
@@ -28,7 +28,7 @@ typedef struct bench {
     limit_candidate limits[2];
 } bench;
 
-/* The number of sets of buffers: 1 or, for rotating, enough to fill the last-level cache twice. */
+/* The number of sets of buffers: 1 or, if rotating, enough to fill the last-level cache twice. */
 static size_t sets_wanted(const bench *b) {
     size_t set = case_bytes(b->c), wanted = 1;
     char text[CASE_TEXT + 100];

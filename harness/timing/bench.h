@@ -36,7 +36,7 @@ typedef struct yardstick {
     const char *baseline; /* its name */
     size_t again, limit,
         limits;     /* indices of the repetition and of the first limit; number of limits */
-    bool streaming; /* shows the last limit, which streams, not the fastest */
+    bool streaming; /* compare with the last limit, which streams, not with the fastest */
     double bytes, margin;
 } yardstick;
 

@@ -27,7 +27,7 @@ static void begin(void *context, size_t calls) {
     for (int i = 0; i < 2 && a->on[i]; i++) fixture_begin(a->on[i], calls);
 }
 
-/* Different bits may be right, because threads may add up in any order. */
+/* Checks outputs whose bits changed: they may be right, as threads may add up in any order. */
 static void after(void *context) {
     candidate *a = context;
     candidate_calls = NULL;

@@ -126,8 +126,8 @@ static void call(void *context, size_t turn) {
     double ns;
     (void)turn;
     if (over())
-        nanosleep(&(struct timespec){.tv_nsec = 100000}, NULL); /* for kernels that wait for time to
-                                                                 * pass */
+        nanosleep(&(struct timespec){.tv_nsec = 100000},
+                  NULL); /* lets time pass, which ends the measurement */
     else if (!caller_call(&a->calls, &ns))
         lose(a);
     else
@@ -260,6 +260,6 @@ bool contest_run(contest *k, char *error, size_t size) {
     data_free(&d.other), data_free(&d.drawn);
     fixture_free(&d.f);
     isolate_end();
-    if (*d.broken) snprintf(error, size, "a rung that it is compared with %s", d.broken);
+    if (*d.broken) snprintf(error, size, "the rung to compare with %s", d.broken);
     return ok && !*d.broken;
 }

@@ -42,7 +42,7 @@ instance *fixture_next(fixture *f) {
     return f->last = &f->in[f->calls++ % f->sets];
 }
 
-/* Evicts a set, so that a rotating set is not in the caches when its turn comes. */
+/* A rotating set is evicted, so that it is not in the caches when its turn comes. */
 void fixture_begin(fixture *f, size_t calls) {
     instance *last = &f->in[(f->calls + calls - 1) % f->sets];
     instance_refill(last);

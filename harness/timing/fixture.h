@@ -11,7 +11,7 @@ typedef struct fixture {
     answer want, partial; /* partial: pRMSNorm's answer, computed at the first verification */
     instance *in;         /* the sets of buffers; calls rotate through them */
     size_t sets;
-    size_t calls;   /* since the sets were restored; after a multiple of `sets`, all are alike */
+    size_t calls; /* since the sets were restored; after a multiple of `sets`, all sets are alike */
     instance *last; /* the set of the last call */
 } fixture;
 
@@ -28,8 +28,8 @@ instance *fixture_next(fixture *f);
  * the last call will use, so that errors in this set come from these calls. */
 void fixture_begin(fixture *f, size_t calls);
 
-/* Is fixture_prepare() necessary before every call? Restores on `threads` threads, so that each
- * core's cache has the same contents as after a call (docs/measuring.md). */
+/* Is fixture_prepare() necessary before every call? fixture_prepare() restores on `threads`
+ * threads, so that each core's cache has the same contents as after a call (docs/measuring.md). */
 bool fixture_needs_care(const fixture *f);
 void fixture_prepare(fixture *f, int threads);
 

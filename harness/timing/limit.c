@@ -48,14 +48,14 @@ static void piece(void *context, size_t begin, size_t end) {
 }
 
 void limit_move(const limit_job *job, int threads) {
-    const struct movers *m = find(job->way.narrower); /* before the threads start; they only read */
+    const struct movers *m = find(job->way.narrower); /* before the threads: find() sets statics */
     if (threads <= 1)
         m->move(job);
     else
         nl_parallel_for((job->bytes + GRAIN - 1) / GRAIN, threads, piece, (void *)job);
 }
 
-/* Wide vectors and long steps matter only for data in the caches. Only their trials are short. */
+/* Other widths and steps are tried only for shorter calls: they matter for data in the caches. */
 static const double long_call_ns = 1e6;
 
 typedef struct candidates {

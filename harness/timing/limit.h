@@ -43,8 +43,8 @@ limit_way limit_choose(limit_store stores, bool reads,
 /* "avx512 x 8 + streaming + lines ahead" */
 const char *limit_way_name(limit_way way, char text[64]);
 
-/* The machine's other limit: multiply-adds, with nothing to load or store. Each ISA of this build
- * has double peak_ISA(size_t steps, int chains). It executes `steps` multiply-adds of vectors in
- * each of 1, 2, 4, 8 or PEAK_CHAINS chains of dependent operations, and returns the flops. */
+/* The machine's other limit: multiply-adds, with nothing to load or store. The functions
+ * peak_ISA(size_t steps, int chains), one per ISA, execute `steps` multiply-adds of vectors in each
+ * of 1, 2, 4, 8 or PEAK_CHAINS chains of dependent operations, and return the flops. */
 
 enum { PEAK_CHAINS = 12 }; /* the chains and two constants fit 16 registers */

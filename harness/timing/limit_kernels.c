@@ -118,7 +118,7 @@ NL_INLINE void move_ahead(const limit_job *j, bool streams, int unroll) {
     }
 }
 
-/* The job is a copy: the compiler would reload the pointers of the caller's job for every vector,
+/* Copies the job: the compiler would reload the pointers of the caller's job for every vector,
  * since a store could change them. */
 void LIMIT_NAME(const limit_job *job);
 void LIMIT_NAME(const limit_job *job) {

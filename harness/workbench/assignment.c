@@ -31,7 +31,7 @@ static bool copy(const scan *s, const char *text, char *to, size_t size) {
     if (*text && strlen(text) < size) return strcpy(to, text), true;
     return scan_error(s, s->first_line,
                       *text ? "'%s' has more than %zu letters"
-                            : "%sno name; it may have %zu letters",
+                            : "%sthe name is missing; it may have %zu letters",
                       text, size - 1);
 }
 
@@ -82,10 +82,11 @@ static bool can_be_met(const scan *s, const part *p) {
                               p->cases.items[i].text);
     for (size_t i = 0; i < p->cases.count && p->kind == PART_BATCH; i++)
         if (!batch_shows(&p->cases.items[i]))
-            return scan_error(s, s->first_line,
-                              "shows no batch: %s should have 2 rows or more of normal data, up to "
-                              "40000 elements, not in place",
-                              p->cases.items[i].text);
+            return scan_error(
+                s, s->first_line,
+                "cannot test batches: %s should have 2 rows or more of normal data, up "
+                "to 40000 elements, not in place",
+                p->cases.items[i].text);
     for (int i = 0; i < 2; i++)
         if (p->kind >= PART_COUNT && strcmp(rungs[i], "limit") != 0 &&
             !can_take(p->cases.items, rungs[i]))
@@ -93,7 +94,7 @@ static bool can_be_met(const scan *s, const part *p) {
                               p->cases.items->text);
     return p->kind != PART_SPEED || p->cases.items->cache != CACHE_ROTATING ||
            scan_error(s, s->first_line,
-                      "a speed is measured on warm or cold buffers, and %s rotates",
+                      "a speed is measured on warm or cold buffers, but %s rotates",
                       p->cases.items->text);
 }
 
@@ -122,10 +123,10 @@ static bool read_scale(const scan *s, part *p, char *rest) {
                           p->kind == PART_SPEED ? "RUNG (or limit)"
                           : of_rungs            ? "RUNG"
                                                 : "UNITS",
-                          of_rungs ? ", and at the end `in N steps` or nothing" : "");
+                          of_rungs ? ", perhaps with `in N steps` at the end" : "");
     if (!add_cases(s, p, spelling)) return false;
     if (p->cases.count != 1)
-        return scan_error(s, s->first_line, "%s is measured on one case, and %s are %zu", kind,
+        return scan_error(s, s->first_line, "%s is measured on one case, but %s has %zu", kind,
                           spelling, p->cases.count);
     snprintf(p->name, sizeof p->name, "%s", kind);
     if (of_rungs)
@@ -135,7 +136,7 @@ static bool read_scale(const scan *s, part *p, char *rest) {
                     : copy_rung(s, to, p->to_rung));
     if (!number(s, from, 0, &p->from) || !number(s, to, 0, &p->to)) return false;
     return (p->from > p->to && p->to > 0) ||
-           scan_error(s, s->first_line, "%g units should be more than %g, and that more than 0",
+           scan_error(s, s->first_line, "%g units should be more than %g, and both more than 0",
                       p->from, p->to);
 }
 

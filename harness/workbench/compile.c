@@ -210,7 +210,7 @@ static bool start(command *c, const fence *f, char *error, size_t size) {
         snprintf(error, size, "cannot run the compiler %s; CC in the environment names another",
                  c->argv[0]);
     else if (f && WIFSIGNALED(status))
-        snprintf(error, size, "the compiler did not end within %d seconds, or was ended", SECONDS);
+        snprintf(error, size, "the compiler took more than %d seconds, or was killed", SECONDS);
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 

@@ -18,7 +18,7 @@ typedef struct command {
 void command_add(command *c, const char *format, ...);
 void command_words(command *c, const char *words); /* separated by spaces */
 
-/* False: it failed. `error` has the reason if it could not run; else the command printed it. */
+/* False: it failed. `error` says why it could not run, or the command printed the reason. */
 bool command_run(command *c, char *error, size_t size);
 
 /* Runs a command on untrusted input, in the given folder, with a fixed environment, without a

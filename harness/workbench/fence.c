@@ -57,7 +57,7 @@ static bool is_letter(char c) {
     return isalnum((unsigned char)c) || c == '_';
 }
 
-/* Names the identifiers of a preprocessed text that begin with `stem` and are not allowed. */
+/* Poisons the identifiers of a preprocessed text that begin with `stem` and are not allowed. */
 static void poison_all(FILE *f, const char *stem, const assignment *rules, const char *text) {
     const size_t length = strlen(stem);
     char word[200];
@@ -121,7 +121,6 @@ static bool includes_allowed(const char *messages, char *error, size_t size) {
     return true;
 }
 
-/* Is this word forbidden in every graded kernel? */
 static bool is_always(const char *word, int length) {
     for (const char *at = always; *at; at += strcspn(at, " "), at += *at == ' ')
         if ((int)strcspn(at, " ") == length && strncmp(at, word, (size_t)length) == 0) return true;
@@ -181,7 +180,7 @@ static bool check_text(const compiled *c, const assignment *rules, const char *s
     char *messages = read_text(c->folder, "messages", PREPROCESSED_MOST);
     char *text = read_text(c->folder, "kernel.i", PREPROCESSED_MOST);
     bool ok = !*error && messages && text;
-    if (!ok && !*error) snprintf(error, size, "the file is too long, with its headers");
+    if (!ok && !*error) snprintf(error, size, "the file is too long, together with its headers");
     ok = ok && includes_allowed(messages, error, size) &&
          words_allowed(messages, source, error, size) && write_rules(c, rules, source, text);
     if (ok && !whole) say_error(messages, error, size);

@@ -15,7 +15,7 @@ static const char forbidden[] = " syscall sysenter int rdtsc rdtscp rdpmc svc hv
 
 #if defined(__x86_64__)
 
-/* The arithmetic of SSE and AVX, without v, b231 and the type. Also x87 except its control word. */
+/* Arithmetic of SSE and AVX, without v, 231, sd and pd; and x87, except its control word. */
 static bool is_double(const char *name, size_t n, const char *rest) {
     static const char arithmetic[] = " add sub mul div sqrt min max hadd hsub addsub dp round "
                                      "rndscale reduce rcp14 rsqrt14 scalef fmadd fmsub fnmadd "
@@ -106,7 +106,7 @@ static bool allowed(const char *name, size_t n, bool in_text, int rules, char *w
                    : no_assembly(name, n, why, size);
     if (is_forbidden(name) || strstr(rest, "cntvct"))
         return snprintf(why, size,
-                        "it has the instruction %s: a kernel calls no system and reads no clock",
+                        "it has the instruction %s: a kernel calls neither the system nor a clock",
                         name),
                false;
     if ((rules & NO_DOUBLE) && (is_double(name, n, rest) || is_soft(rest)))

@@ -46,7 +46,7 @@ const char *lab_project(void) {
     return BUILD_SOURCE;
 }
 
-/* The path from the project's folder of a link such as "../../docs/x.md" on a page in labs/NAME. */
+/* Turns a link of a page in labs/NAME, "../../docs/x.md", into a path from the project's folder. */
 static void from_project(const lab *l, const char *to, int length, char path[300]) {
     if (length > 6 && strncmp(to, "../../", 6) == 0)
         snprintf(path, 300, "%.*s", length - 6, to + 6);
@@ -84,8 +84,8 @@ bool lab_assignment(const char *what, assignment *out, char *error, size_t size)
     const lab *l = lab_find(what);
     if (l && l->assignment) return assignment_parse(l->name, l->assignment, out, error, size);
     if (l)
-        snprintf(error, size, "the lab %s is not graded by the program: its page says how",
-                 l->name);
+        snprintf(error, size,
+                 "the lab %s is not graded by the program: its page says how to grade it", l->name);
     else if (folder)
         snprintf(error, size, "the folder %s has no assignment.txt", what);
     else

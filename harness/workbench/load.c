@@ -89,8 +89,8 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
         return refuse(why, size, "a kernel has no name: does its file end with NL_IMPL(...)?");
     if (!good_name(m->name))
         return refuse(why, size,
-                      "the name '%.60s' should be FOLDER/NAME, as rmsnorm/mine, of letters, digits "
-                      "and _ . + -, of at most %d",
+                      "the name '%.60s' should be FOLDER/NAME, as rmsnorm/mine: letters, digits "
+                      "and _ . + -, at most %d characters",
                       m->name, LOAD_NAME);
     if (nl_is_peer(m->name))
         return refuse(why, size, "%s: peer/ is for the peers of docs/peers.md", m->name);
@@ -186,8 +186,7 @@ static void ask_scratch(const struct library *l) {
             }
 }
 
-/* The description of a library: a child process has loaded it, and this process does not load
- * it. */
+/* What a child process found in a library that this process does not load. */
 typedef struct description {
     size_t count;
     nl_impl impl; /* the first kernel */
@@ -283,7 +282,7 @@ const nl_impl *load_distant(const char *path, char *error, size_t size) {
         (int)sizeof distant.path)
         return refuse(error, size, "the path is too long"), NULL;
     const bool ended_well = rehearse(distant.path, d, error, size);
-    memcpy(said, d, sizeof *d), munmap(d, sizeof *d); /* after the check the copy cannot change */
+    memcpy(said, d, sizeof *d), munmap(d, sizeof *d); /* the child cannot change this copy */
     if (!ended_well) return NULL;
     said->name[LOAD_NAME] = said->isa[sizeof said->isa - 1] = said->about[LOAD_ABOUT] = '\0';
     said->error[sizeof said->error - 1] = '\0';

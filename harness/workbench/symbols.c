@@ -108,9 +108,9 @@ static const char *reason(const char *name) {
     if (strncmp(name, "nl_", 3) == 0)
         return "the library's own functions would do the kernel's work";
     if (strncmp(name, "pthread_", 8) == 0)
-        return "threads are nl_parallel_for()'s, or OpenMP's, and end with the call";
+        return "only nl_parallel_for() and OpenMP may start threads, which end with the call";
     if (strstr(name, "alloc") || strcmp(name, "free") == 0)
-        return "a kernel allocates nothing: .scratch asks for working memory";
+        return "a kernel must not allocate: .scratch requests working memory";
     return "it may call functions of mathematics, memcpy() and the like, nl_parallel_for() and "
            "OpenMP";
 }

@@ -63,7 +63,7 @@ static const expected of_bad[] = {
     {"steal", FINDING_BAD, "400 ms taken by the hypervisor in 1.00 s; 7.69 % since boot"},
     {"quota", FINDING_BAD, "1.50 CPUs, for 5 threads"},
     {"quota", FINDING_BAD, "--threads 1;"},
-    {"throttling", FINDING_BAD, "7 times since the group was created, 2 of them now"},
+    {"throttling", FINDING_BAD, "7 times since the group was created, 2 of them just now"},
     {"memory", FINDING_BAD, "8.0 of 16.0 GiB available; our control group may use 0.5 GiB"},
     {"swap", FINDING_BAD, "1.0 of 2.0 GiB used; 30 pages moved just now"},
     {"numa", FINDING_NOTE, "2 nodes, our CPUs on 1; automatic balancing on"},

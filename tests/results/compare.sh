@@ -145,7 +145,7 @@ reports "one that lacks a row" 0 "warning: p: 1 rows are not in every pass" p q
 rm -r p/5
 refuses "passes and a file" "p is a folder of passes, and a.csv is no folder" p a.csv
 pass q 105 another
-refuses "passes of two machines" "are no passes of one thing: cpu is 'one' and 'another'. Give each a folder" p q
+refuses "passes of two machines" "cannot be pooled: cpu is 'one' and 'another'. Give each its own folder" p q
 
 # Across machines rates are compared in per cent of the limit. 80 % against 40 % is a time ratio of a half, although the
 # time is three times as long: (100 / 80 * 0.99..1.01) / (100 / 40 * 0.99..1.01).

@@ -131,7 +131,7 @@ refuses "no word" "forbid ##" "'##' should be a word of C"
 refuses "a case that no kernel takes" "category 1 b: layernorm/inference/f32/3x7/normal" "case layernorm/inference/f32/3x7/normal: this layer keeps no running statistics"
 refuses "a rung that does not take the case" "speed 1 rmsnorm/forward/f32/64x1024/normal from layernorm/naive to limit" "cannot be met: layernorm/naive does not take rmsnorm"
 refuses "rotating buffers" "speed 1 rmsnorm/forward/f32/64x1024/normal/rotating from rmsnorm/naive to limit" "a speed is measured on warm or cold buffers"
-refuses "a batch of one row" "batch 1 b: rmsnorm/forward/f32/1x7/normal" "shows no batch: rmsnorm/forward/f32/1x7/normal"
+refuses "a batch of one row" "batch 1 b: rmsnorm/forward/f32/1x7/normal" "cannot test batches: rmsnorm/forward/f32/1x7/normal"
 refuses "no such rung" "speed 1 rmsnorm/forward/f32/64x1024/normal from rmsnorm/nave to limit" "there is no rung rmsnorm/nave"
 for steps in "in 0 steps" "in four steps" "in 4" "4 steps" "in 4 steps more"; do
     refuses "'$steps'" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naive to limit $steps" "should be: speed POINTS CASE from RUNG to RUNG (or limit), and at the end \`in N steps\`"
