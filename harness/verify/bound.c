@@ -8,7 +8,7 @@
 
 static const double u = 0x1p-24;
 
-/* The error of silu(gate): 2 units of an exp, which sigmoid makes at most 5, and two products. */
+/* The error of silu(gate): 2 units of an exp, at most 5 after the sigmoid; and two products. */
 enum { SILU = 8 };
 
 bool exact_data(const instance *in) {
@@ -67,7 +67,7 @@ static double term_at(const terms *t, size_t e) {
 }
 
 /* Adds up m terms in float, in `lanes` sums, and returns the largest error on the way, in units,
- * relative to the sum of the magnitudes. Rounding errors do not average out where a sum is so large
+ * relative to the sum of the magnitudes. Rounding errors do not average out if a sum is so large
  * that most of a term is lost. */
 static double drift(terms *t, size_t m, size_t lanes) {
     enum { STOPS = 64 };
@@ -140,8 +140,8 @@ static unsigned terms_of(nl_pass pass, nl_method method) {
     return method == NL_ONE_PASS ? NL_BIT(VALUES) | NL_BIT(RAW_SQUARES) : NL_BIT(VALUES);
 }
 
-/* The error of the sum of squares in rstd, which the root halves: the certain bound keeps the other
- * half for the rounding of the squares; the probable bound has 2 units for that rounding. */
+/* The error of rstd from the sum of squares. The root halves it. The certain bound keeps the
+ * other half for the rounding of the squares; the probable bound has 2 units for that rounding. */
 static bound squares_of_group(const instance *in, const ref_outputs *want, size_t g,
                               nl_method method) {
     const unsigned kind = NL_BIT(method == NL_ONE_PASS ? RAW_SQUARES : SQUARES);
@@ -157,7 +157,7 @@ static double spread(const nl_problem *p, const ref_outputs *want, size_t g) {
     return most;
 }
 
-/* The largest distance of a guess of the mean, from `terms` values or fewer, in sigma. */
+/* The largest distance, in sigma, of the mean from a mean of at most `terms` values. */
 static double shift_of(double terms, double k, double far) {
     return 1 + far + terms * k * u;
 }
@@ -168,8 +168,8 @@ static double refined_mean(double sum, double k, double far) {
     return ((sum + 2) * shift_of(fmin(sum, 32), k, far) + k) * u;
 }
 
-/* Results that no operation rounds: y of a group of zeros, which is beta; and gradients of exact
- * data if rstd, and for dx the group's size, are powers of two. */
+/* Finds results that no operation rounds: y of a group of zeros, which is beta; and gradients of
+ * exact data if rstd, and for dx also the group's size, is a power of two. */
 static void find_exact(const instance *in, const ref_outputs *want, size_t g, allowance *a) {
     enum { LARGEST_EXACT = 64 }; /* sums of g over so few elements have few enough bits */
     const nl_problem *p = &in->c->problem;
@@ -183,13 +183,13 @@ static void find_exact(const instance *in, const ref_outputs *want, size_t g, al
     a->exact = a->unit_xhat && m <= LARGEST_EXACT && is_power_of_two(m);
 }
 
-/* Does the method's error grow with the mean in any case, so that it may fold? */
+/* Does the method's error grow with the mean anyway, so that y may be x * a + b? */
 static bool may_fold(nl_method method) {
     return method != NL_REFINED && method != NL_SHIFTED;
 }
 
-/* The cost of applying the statistics as x * a + b, with a = gamma * rstd and b = beta - mean * a:
- * one rounding each of x * a, mean * a and b. */
+/* The error, in units, of y as x * a + b with a = gamma * rstd and b = beta - mean * a: one
+ * rounding each of x * a, mean * a and b. */
 static double folded_units(const ref_outputs *want, size_t g) {
     const double far = 3 * (double)fabsl(want->mean[g] * want->rstd[g]);
     return isfinite(far) ? far : 0;
@@ -225,14 +225,14 @@ static bool sums_overflow(const nl_problem *p, const ref_outputs *want, size_t g
     const size_t m = nl_group_size(p), i = nl_element(p, g, 0);
     const long double rstd = want->rstd[g];
     const long double sigma = rstd < 1 ? 1 / rstd : 1;
-    const bool channel = nl_layers[p->op].by_channel; /* sums dy without the gain */
+    const bool channel = nl_layers[p->op].by_channel; /* BatchNorm sums dy without the gain */
     return (rstd > 0 && leaves_range(norm_dx_scale(p, want, i) / rstd * m * sigma)) ||
            (channel && leaves_range(want->dgamma_scale[g] * sigma));
 }
 
-/* The error of xhat, in units, if silu(gate) multiplies x before the norm: silu's error where exp
- * is subnormal, times |x| * rstd, or |xhat / silu|. INFINITY: x is infinite, and silu may be 0 in
- * float, so that the product is Inf or NaN. */
+/* The error of xhat, in units, if silu(gate) multiplies x before the norm and exp is subnormal:
+ * silu's error times |x| * rstd, which is |xhat / silu|. INFINITY: x is infinite, and silu may be 0
+ * in float, so the product is Inf or NaN. */
 static double lost_in_silu(const nl_problem *p, const ref_outputs *want, size_t g) {
     const double off = SILU_SUBNORMAL * 0x1p-150;
     double most = 0;
@@ -257,21 +257,21 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     allowance a = {.units = eight, .rstd = eight};
     const bool first = gate == NL_GATE_FIRST;
     const double silu = SILU + (first ? lost_in_silu(p, want, g) : 0);
-    /* the norm's x = u is off, and so is rstd: by the mean of |u * error| times rstd^2 */
+    /* v = x * silu is off, so rstd is off by the mean of |v * error| times rstd^2 */
     if (first && !backward) a.rstd.probable = a.rstd.certain += silu;
     if (gate) a.units.probable = a.units.certain += first && !backward ? 2 * silu : SILU;
     a.promised = !(in->impl && in->impl->demonstration) && isfinite(silu);
     if (backward && sums_overflow(p, want, g)) a.promised = false;
     const double least = backward ? want->dx_scale[nl_element(p, g, 0)] : 1;
     if (gate == NL_GATE_LAST && least > 0 && least < rstd * 0x1p-100)
-        a.promised = false; /* g of all the row may be subnormal */
+        a.promised = false; /* every g of the row may be subnormal */
     find_exact(in, want, g, &a);
     /* NaN and Inf have no bound: only their class is compared. */
     a.folds = !backward && may_fold(method);
     const double folded = a.folds && centred ? folded_units(want, g) : 0;
     a.units.probable += folded, a.units.certain += folded;
     const bool zeros =
-        want->magnitude[g] == 0 && (!backward || !isfinite(rstd)); /* else dy is summed */
+        want->magnitude[g] == 0 && (!backward || !isfinite(rstd)); /* else backward sums dy */
     if (!isfinite(magnitude) || !isfinite(square) || zeros) return a;
     if (centred) a.kappa = magnitude * rstd;
 
@@ -293,7 +293,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const double kappa = a.kappa, far = shifted ? spread(p, want, g) : 0;
     if (backward && centred) /* the rounding error of the saved mean */
         a.kappa = (double)fabsl((float)want->mean[g] - want->mean[g]) * rstd / u;
-    if (backward && gate) a.kappa = silu; /* xhat, or dy * silu(gate), starts with that error */
+    if (backward && gate) a.kappa = silu; /* xhat, or dy * silu(gate), has silu's error */
     const bool raw = backward && centred && method == NL_ONE_PASS; /* sums of g and g * x */
     const double mean_of_raw = raw ? (double)fabsl(want->mean[g] * want->rstd[g]) : 0;
     const double sums[] = {a.sum.probable, a.sum.certain};

@@ -17,7 +17,7 @@
 
 enum { SECONDS_MOST = 20 };
 
-/* Ends the process. If `why` is empty, describes how it had ended. */
+/* Ends the process. If `why` is empty, the process had ended before: describes how. */
 static bool end(caller *k) {
     int status = 0;
     if (!k->pid) return false;
@@ -55,7 +55,7 @@ static bool halt(caller *k) {
     if (now.si_code != CLD_STOPPED) return end(k);
     const int threads = worker_threads(k->pid);
     char text[100];
-    snprintf(text, sizeof text, "has %d threads, where a call may use %d", threads, k->threads);
+    snprintf(text, sizeof text, "has %d threads, but a call may use %d", threads, k->threads);
     return threads <= k->threads || fail(k, text);
 }
 
@@ -76,7 +76,7 @@ bool caller_start(caller *k, const instance *in, int threads, bool by_clock) {
     return k->pid && send(k->line, "t", 1, MSG_NOSIGNAL) == 1;
 }
 
-/* The system also counts the processor time of a process on another CPU. */
+/* Reads the clock, or the processor time of the process, which may run on another CPU. */
 static double now(const caller *k) {
     clockid_t of_process;
     struct timespec t;

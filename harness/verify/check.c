@@ -38,7 +38,7 @@ static verdict check_impl(const nl_case *c, const nl_data *data, const answer *w
 bool check_case(const nl_case *c, const check_settings *o, char *error, size_t error_size) {
     nl_data data;
     answer want;
-    bool wanted = o->model && !c->kind[NL_X].value; /* a file may have its own output */
+    bool wanted = o->model && !c->kind[NL_X].value; /* the files may include a model's output */
     for (size_t i = 0; !wanted && i < nl_impl_count(); i++)
         wanted = o->selects(o->context, nl_impl_at(i), c);
     if (!wanted) return true;
@@ -100,7 +100,7 @@ enum { NOBODY = CHECKERS_MAX };
 
 /* A case's estimated time, in units of comparing one number; 0: nothing is compared. */
 static double cost_of(const nl_case *c, const check_settings *o) {
-    enum { CALLS = 500, MAKING = 2 }; /* per implementation; for data and reference */
+    enum { CALLS = 500, MAKING = 2 }; /* numbers per call; calls, for data and reference */
     const nl_problem *p = &c->problem;
     size_t impls = o->model && !c->kind[NL_X].value;
     for (size_t i = 0; i < nl_impl_count(); i++) impls += o->selects(o->context, nl_impl_at(i), c);
@@ -162,7 +162,7 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
         prctl(PR_SET_PDEATHSIG, SIGTERM);
 #endif
 #ifdef _OPENMP
-        omp_set_num_threads(1); /* of the reference: the other checkers use the other processors */
+        omp_set_num_threads(1); /* for the reference: other checkers use the other processors */
 #endif
         to = fdopen(line[1], "w");
         for (size_t i = 0; to && i < count && !interrupted(); i++) {

@@ -19,7 +19,7 @@ static size_t page_bytes(void) {
 /* Returns the copy of the problem; the arguments follow. */
 static const nl_problem *copy(const nl_problem *p, const void *args, size_t bytes) {
     if (memcmp(page, p, sizeof *p) == 0 && memcmp(page + ARGS, args, bytes) == 0)
-        return (const nl_problem *)page; /* one call after the other */
+        return (const nl_problem *)page; /* the copies are right already */
     mprotect(page, page_bytes(), PROT_READ | PROT_WRITE);
     memcpy(page, p, sizeof *p);
     memcpy(page + ARGS, args, bytes);

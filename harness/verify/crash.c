@@ -28,14 +28,13 @@ static int buffer_at(const call_record *s) {
     return i;
 }
 
-/* The output that shares an input's memory, if the kernel wrote there. */
+/* Returns i, or the output in place of input i if the kernel wrote there. */
 static int written_over(const call_record *s, int i) {
     const bool shared = i < NL_ARGS && s->c.in_place & NL_BIT(i);
     return shared && s->access == ACCESS_WRITE ? (int)case_output_over(&s->c, (nl_arg)i) : i;
 }
 
-/* Writes such as "y[1024] of row 63". Only tensors of rows get the part on the row: the nearest
- * row. */
+/* Writes, for example, "y[1024] of row 63". Only tensors of rows name the row, the nearest one. */
 static void name_element(const call_record *s, int i, long long at, char *text, size_t size) {
     const nl_problem *p = &s->c.problem;
     const char *name = i == NL_ARGS ? "scratch" : nl_arg_name((nl_arg)i, p->pass);
@@ -100,8 +99,8 @@ static void describe_access(const call_record *s, char *why, size_t size) {
     else if (s->code == SI_KERNEL || s->code <= 0)
         snprintf(
             why, size,
-            "used a pointer that is no address at all, or loads or stores an aligned vector where "
-            "it is not aligned (SIGSEGV)");
+            "used a pointer that is no address, or an aligned load or store of a vector that is "
+            "not aligned (SIGSEGV)");
     else if ((uintptr_t)s->address < NEAR_NULL)
         describe_null(s, why, size);
     else
@@ -113,7 +112,7 @@ void crash_describe(const call_record *s, char *why, size_t size) {
     char call[40];
     switch (s->signal) {
     case SIGSEGV: describe_access(s, why, size); return;
-    case SIGBUS: snprintf(why, size, "accessed memory that is not there (SIGBUS)"); return;
+    case SIGBUS: snprintf(why, size, "accessed memory that does not exist (SIGBUS)"); return;
     case SIGFPE:
         snprintf(why, size,
                  s->code >= FPE_FLTDIV && s->code <= FPE_FLTSUB
@@ -122,8 +121,8 @@ void crash_describe(const call_record *s, char *why, size_t size) {
         return;
     case SIGILL:
         snprintf(why, size,
-                 "ran an instruction that this processor lacks (SIGILL), or reached one that "
-                 "the compiler put where no path leads");
+                 "ran an instruction that this processor lacks (SIGILL), or reached code that "
+                 "the compiler took for unreachable");
         return;
     case SIGABRT: snprintf(why, size, "called abort()"); return;
     case SIGTRAP: snprintf(why, size, "ran into a trap (SIGTRAP)"); return;
@@ -139,7 +138,7 @@ void crash_describe(const call_record *s, char *why, size_t size) {
     }
 }
 
-/* A kernel can overwrite the notes of its process. */
+/* Are the notes of the process plausible? A kernel can overwrite them. */
 static bool sound(const call_record *s) {
     const nl_problem *p = &s->c.problem;
     return (unsigned)p->op < NL_OPS && (unsigned)p->pass < NL_PASSES &&
@@ -150,7 +149,7 @@ static bool sound(const call_record *s) {
 void crash_describe_end(const call_record *shared, int status, char *why, size_t size) {
     const call_record copy = *shared, *s = &copy;
     if (!sound(s))
-        snprintf(why, size, "wrote over what its process notes of itself");
+        snprintf(why, size, "overwrote the notes of its process");
     else if (s->signal)
         crash_describe(s, why, size);
     else if (s->state == CALL_WAITS)

@@ -116,7 +116,7 @@ void error_record_close(error_record *e) {
     *e = (error_record){0};
 }
 
-/* Up to four digits, so that the recorded number is never below the error. */
+/* Rounds up to four digits, so that the recorded number is never below the error. */
 static double rounded_up(double u) {
     char text[32];
     if (u <= 1e-6) u = 0;
@@ -144,7 +144,7 @@ static int order_to_write(const void *a, const void *b) {
     return numbers ? numbers : error_record_order(a, b);
 }
 
-/* Returns how many lines there are. */
+/* Returns the number of written lines. */
 static size_t write_lines(const error_record *e, const error_line *lines, size_t count, FILE *out) {
     bool used[KINDS_MAX] = {0};
     size_t written = 0;

@@ -7,8 +7,8 @@
 
 enum { KINDS_MAX = 64, LINES_PER_IMPL = NL_OPS * NL_PASSES * NL_DTYPES * NL_ARGS };
 
-/* An implementation's errors on one problem, of y or dx or of another output: a line of the file,
- * with a column a kind of data. */
+/* A line of the file: one implementation's errors of one output on one problem, with a column for
+ * each kind of data. */
 typedef struct error_line {
     const char *name, *isa;
     char problem[64];    /* "layernorm/forward/f32", "layernorm/forward/rstd" */
@@ -42,29 +42,29 @@ typedef struct error_finding {
 } error_finding;
 
 typedef struct error_counts {
-    size_t compared, failed, not_run; /* numbers; findings; lines of what did not run */
-    const char *unknown;              /* an ISA that ran, and has no line in the file; NULL: none */
+    size_t compared, failed, not_run; /* numbers; findings; lines that did not run */
+    const char *unknown;              /* an ISA that ran but has no line in the file; NULL: none */
 } error_counts;
 
-/* Compares this run with the record. Findings: a larger error, one that is not on record, and one
- * on record that was not measured. Ignores lines of what did not run, and an ISA without a line. */
+/* Compares this run with the record. Findings: an error larger than on record, an error that is not
+ * on record, and a recorded error that was not measured. Ignores lines that did not run, and an ISA
+ * without a line. */
 error_counts error_record_compare(const error_record *e,
                                   void (*take)(void *context, const error_finding *f),
                                   void *context);
 
-/* The column of a kind of data without its number; adds it if missing. KINDS_MAX: no room. */
+/* Returns the column of `data` ("offset:16": "offset"); adds a missing one. KINDS_MAX: no room. */
 size_t error_record_column(error_record *e, const char *data);
 
 /* Is it a line of an implementation that did not run? */
 bool error_record_not_run(const error_record *e, const error_line *l);
 
-/* The order by name, ISA and problem; returns what strcmp() would. */
+/* Compares name, ISA and problem; returns what strcmp() would. */
 int error_record_order(const void *a, const void *b);
 
-/* The file of the largest errors: a CSV whose columns after the second are kinds of data. The
- * second names all implementations with these numbers, each with its instruction sets. */
-
-/* Reads the record. With update, the file need not exist yet. False: error says why. */
+/* Reads the record, a CSV. The columns are the problem, all implementations with these errors (each
+ * with its instruction sets), and the kinds of data. With update, the file need not exist yet.
+ * False: error says why. */
 bool error_record_open(error_record *e, const char *path, bool update, char *error,
                        size_t error_size);
 void error_record_close(error_record *e);

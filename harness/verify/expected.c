@@ -51,7 +51,7 @@ static bound just(double units) {
     return (bound){units, units};
 }
 
-/* fmaxl() is slower than the rest of a comparison. Returns the larger number, or b if a is NaN. */
+/* Returns the larger number, or b if a is NaN. fmaxl() is slower than the rest of a comparison. */
 static long double larger(long double a, long double b) {
     return a > b ? a : b;
 }
@@ -66,8 +66,8 @@ static expected_value exactly(nl_dtype t, long double want, long double scale, b
     return (expected_value){t, want, want, want, scale, allowed, NAN, promised, false};
 }
 
-/* The blur of a float with an error of `units` before it is rounded to 16 bits. Below the normal
- * numbers errors are absolute. */
+/* Returns the blur: how far a float with an error of `units` may be off before it is rounded to 16
+ * bits. Below the normal numbers errors are absolute. */
 static long double blur_of(nl_dtype t, double units, long double scale) {
     return t == NL_F32 ? NAN : units * 0x1p-24L * larger(scale, ref_smallest_normal(NL_F32));
 }
@@ -87,9 +87,9 @@ static void add_underflow(expected_value *out, long double times) {
     out->blur += off;
 }
 
-/* gain * rstd, a factor for a whole channel, may leave float's range where the result does not. It
- * multiplies numbers of size `size`. A kernel may divide it by `by` and multiply numbers `by` times
- * as large. */
+/* gain * rstd, a factor for a whole channel, may leave float's range although the result does not.
+ * The factor multiplies numbers of size `size`. A kernel may divide it by `by` and multiply numbers
+ * `by` times as large. */
 static void fold(const expectations *d, size_t g, long double gain, long double size, size_t by,
                  expected_value *out) {
     const long double whole = fabsl(gain) * d->want->rstd[g], factor = whole / by;
@@ -140,14 +140,13 @@ static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
     if (nl_layers[p->op].gate && w->silu[i] != 0)
         add_underflow(&out, SILU_SUBNORMAL * out.scale / fabs(w->silu[i]));
     if (nl_layers[p->op].by_channel && leaves_range(out.scale / gain))
-        out.promised = false; /* dy * rstd, before the gain */
+        out.promised = false; /* dy * rstd may overflow before the gain */
     if (nl_layers[p->op].by_channel && gain > 0)
         fold(d, g, gain, out.scale / rstd / gain, nl_group_size(p), &out);
     return out;
 }
 
-/* (sum of dy * x - mean * sum of dy) * rstd: each sum is off by its terms, which the mean enlarges.
- */
+/* Adds the error of (sum of dy * x - mean * sum of dy) * rstd, whose terms the mean enlarges. */
 static void add_one_pass(const expectations *d, size_t i, expected_value *out) {
     const ref_outputs *w = d->want;
     const double terms = (double)(fabsl((long double)w->mean[i]) * w->rstd[i] * w->dbeta_scale[i] /
@@ -158,8 +157,8 @@ static void add_one_pass(const expectations *d, size_t i, expected_value *out) {
     out->allowed.certain += terms * (2 * sum.certain + 8);
 }
 
-/* The error of dgamma's terms dy * silu * xhat from subnormal numbers: silu's, and that of its
- * product with dy. The unit is 2^-150. */
+/* The error of dgamma's terms dy * silu * xhat from subnormal numbers, in 2^-150: silu's error, and
+ * the error of dy * silu. */
 static long double silu_underflow(const expectations *d, size_t feature) {
     const nl_problem *p = &d->in->c->problem;
     const nl_places at = nl_places_of(p, NL_DY);
@@ -187,8 +186,7 @@ static expected_value expected_dgamma(const expectations *d, size_t i) {
     return out;
 }
 
-/* The product of the incoming gradient, or dx's, and silu's derivative, which is off by up to 11
- * units. */
+/* dgate is a gradient times silu's derivative, which is off by up to 11 units. */
 static expected_value expected_dgate(const expectations *d, size_t i, size_t g) {
     const allowance *a = &d->allowed[g];
     const ref_outputs *w = d->want;
@@ -209,7 +207,7 @@ static expected_value expected_dgate(const expectations *d, size_t i, size_t g) 
     if (first) /* the norm's dx, times x */
         add_underflow(&out, (1 + norm_underflow(d, i, g, gain)) * slope * before /
                                 norm_dx_scale(p, w, i));
-    else /* gain * dy * xhat, in any order: the third multiplies the error of two */
+    else /* gain * dy * xhat, in any order: the third multiplies the error of the first product */
         add_underflow(&out, slope * (1 + larger(larger(xhat, gain), before / (gain * xhat))));
     return out;
 }
@@ -234,7 +232,7 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.scale);
     const long double before = fabsl(ref_gain(p, gamma, j)) * larger(fabsl(x), 1);
     const bool gated = nl_layers[p->op].gate == NL_GATE_LAST;
-    /* silu's error; and gain * xhat * silu, in any order: the third multiplies that of two */
+    /* silu's error; and gain * xhat * silu, in any order, as for dgate */
     const long double off_gate =
         gated ? SILU_SUBNORMAL * before + larger(fabsl((long double)d->want->silu[i]), fabsl(x))
               : 0;
@@ -349,13 +347,13 @@ static plain ordinary_plain(const expectations *d, size_t i, size_t j, long doub
                     fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift), true);
 }
 
-/* Is this number a NaN, without a factor that leaves float's range? An x87, which expected_at()
- * uses, takes fifty times as long for a NaN. */
+/* Is this number NaN although no factor leaves float's range? The x87 arithmetic of expected_at()
+ * is fifty times slower with NaN. */
 static bool is_nan_alone(double number, double scale, double gain) {
     return isnan(number) && !(isfinite(scale) && scale > 1e9) && fabs(gain) < 1e9;
 }
 
-/* Number i, of group g and feature j. */
+/* Makes the plain part of number i, of group g and feature j. */
 static plain make_plain(const expectations *d, size_t i, size_t g, size_t j, bool ordinary) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
@@ -374,7 +372,7 @@ static plain make_plain(const expectations *d, size_t i, size_t g, size_t j, boo
 typedef struct plains {
     const expectations *d;
     plain *y, *sums; /* NULL: none */
-    size_t run;      /* numbers of one group, one after another */
+    size_t run;      /* length of a run of numbers of one group */
 } plains;
 
 static void make_plains(void *context, size_t begin, size_t end) {
@@ -402,7 +400,7 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
                       .allowed = malloc((groups + 1) * sizeof(allowance))};
     a->plain = malloc((count + 1) * sizeof *a->plain);
     d.ratio = (double)(ref_unit(NL_F32) / ref_unit(p->dtype));
-    for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds needs the most */
+    for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds has the largest bound */
         d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
     if (!d.allowed) free(a->plain), a->plain = NULL;
     if (a->want.sum) a->sums = malloc((count + 1) * sizeof *a->sums);
@@ -411,7 +409,7 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
     free(d.allowed);
 }
 
-/* A little less than half of the distance to the next number of that type, for normal numbers. */
+/* Returns a little less than half of the distance to the next number of type t; 0: subnormal. */
 static double half_spacing(nl_dtype t, double got) {
     uint64_t bits;
     double power;

@@ -95,7 +95,7 @@ typedef struct expectations {
     size_t promised;    /* groups with a bound */
     size_t exact;       /* groups whose share of dgamma no operation rounds */
     double kappa, rstd; /* the largest of all groups */
-    double ratio;       /* of f32's unit to that of the tensors */
+    double ratio;       /* f32's unit over the tensors' unit */
     nl_dtype
         stored[NL_ARGS]; /* the types of the caller's outputs: dgamma, dbeta may have 16 bits */
 } expectations;
@@ -104,7 +104,7 @@ typedef struct expectations {
 bool expectations_make(const instance *in, const ref_outputs *want, expectations *out);
 void expectations_free(expectations *d);
 
-/* Is s an output of this call? Its count of numbers, its type, and number i. */
+/* Is s an output of this call? Return its count of numbers, its type, and its expected number i. */
 bool expected_has(const instance *in, nl_arg s);
 size_t expected_count(const nl_problem *p, nl_arg s);
 nl_dtype expected_type(const expectations *d, nl_arg s);
@@ -112,7 +112,7 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i);
 void expected_name(const nl_problem *p, nl_arg s, size_t i, char *text,
                    size_t size); /* "y[3][17]" */
 
-/* Fills answer.plain and .sums, if there is memory. Without it, expected_at() for every
+/* Fills answer.plain and .sums, if there is memory. Without them, expected_at() for every
  * implementation would take most of a suite's time. */
 void expected_make_plain(const nl_case *c, const nl_data *data, answer *a);
 
@@ -120,8 +120,8 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a);
  * number with a plain part and a smaller error is right. */
 double expected_floor(const expectations *d, nl_arg s, size_t g);
 
-/* Does the plain part alone show that `got` is right? For 16 bits: that it is certainly rounded
- * correctly? `error` is the error of `got`, in units. */
+/* Does the plain part alone show that `got` is right and, in 16 bits, rounded correctly? `error` is
+ * the error of `got`, in units. */
 bool expected_near(nl_dtype t, const plain *it, double floor, double got, double error);
 
 /* Is got right: within the bound, and a possible rounding of a float that is within its blur? */

@@ -14,7 +14,7 @@ typedef struct arena {
     size_t bytes, used;
 } arena;
 
-/* Bytes of outputs before a call: a NaN in every storage type, and numbers. */
+/* Bytes that fill outputs before a call: they make NaN in every storage type, or numbers. */
 enum { UNSET_NAN = 0xff, UNSET_NUMBERS = 0x4b };
 
 typedef struct instance {

@@ -22,11 +22,11 @@
 
 typedef struct child {
     pid_t pid; /* 0: none */
-    int line;  /* one byte is a request, one byte is the answer */
+    int line;  /* carries one byte for a request, one for the answer */
 } child;
 
-static const double busy_most = 2, idle_most = 10; /* seconds of a call, before the plainest rung is
-                                                    * timed */
+/* Limits of processor time a thread and of elapsed time, in s, until the plainest rung is timed. */
+static const double busy_most = 2, idle_most = 10;
 enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 
 static call_record *record;
@@ -121,7 +121,7 @@ static bool wait_for(const child *k, const instance *in, int threads, double *li
         siginfo_t ended = {0};
         if (poll(&line, 1, 100) > 0) return true;
         if (waitid(P_PID, (id_t)k->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
-            return true; /* processes that it has started may still hold the line */
+            return true; /* the child's own children may hold the line open */
         const double used = busy(k) - busy_before, gone = 1e-9 * (clock_ns() - begin);
         const double most = naive > 0 ? TIMES_NAIVE * naive : 0;
         if (used < fmax(busy_most, most) * threads && gone < fmax(idle_most, most)) continue;
@@ -195,7 +195,7 @@ static bool describe_return(const call_record *s, char *why, size_t size) {
     else if (s->left_threads)
         snprintf(why, size, "left threads running after it returned%s",
                  s->impl.threaded ? ", more than the call's `threads`"
-                                  : " (OpenMP's may stay where .threaded is true)");
+                                  : " (only OpenMP's threads may stay, if .threaded is true)");
     else if (*s->left)
         snprintf(why, size, "%.*s", (int)sizeof s->left - 1, s->left);
     else
@@ -203,16 +203,16 @@ static bool describe_return(const call_record *s, char *why, size_t size) {
     return true;
 }
 
-/* Is the implementation in the table? A forked child has only the table of the time of its fork. */
+/* Is the implementation in the table? A forked child knows only the table as it was at the fork. */
 static bool is_in_table(const nl_impl *impl) {
     for (size_t i = 0; i < nl_impl_count(); i++)
         if (nl_impl_at(i) == impl) return true;
     return false;
 }
 
-/* Sends the call record, and waits for the answer. in: NULL unless it is for a call. */
+/* Sends the call record, and waits for the answer. in: NULL if the request is not a call. */
 static bool send_request(child *k, const instance *in, int threads, char *why, size_t size) {
-    static unsigned char calls; /* the child echoes it; a kernel may have written another byte */
+    static unsigned char calls; /* the child echoes this byte; a kernel may write another one */
     unsigned char byte = ++calls;
     double seconds = 0;
     const bool asked = send(k->line, &byte, 1, MSG_NOSIGNAL) == 1;
@@ -271,7 +271,7 @@ void orphans_adopt(void) {
     prctl(PR_SET_CHILD_SUBREAPER, 1);
 }
 
-/* The parent's number is the second field after the name, which is in parentheses. */
+/* In /proc/PID/stat, the parent's id is the second field after the name in parentheses. */
 static bool is_child(const char *pid) {
     char path[300], line[600] = "";
     int parent = 0;
@@ -284,7 +284,7 @@ static bool is_child(const char *pid) {
 }
 
 void orphans_end(void) {
-    for (bool more = true; more;) { /* this process adopts the children of one that ends */
+    for (bool more = true; more;) { /* when a child ends, this process adopts its children */
         DIR *all = opendir("/proc");
         more = false;
         for (const struct dirent *one; all && (one = readdir(all));) {

@@ -7,20 +7,18 @@
 /* Shared memory of at least `bytes`, for one instance at a time; NULL: out of memory. */
 arena *isolate_arena(size_t bytes);
 
-/* Calls in->impl on its instance in a child process. The outputs arrive only if the instance lies
- * in the arena. If the instance lies in the arena, our own kernels share a process until one of
- * them ends it, and loaded kernels share another. Otherwise each call gets a fresh process. False:
- * why describes what the kernel did. */
+/* Calls in->impl on its instance in a child process. If the instance lies in the arena, the outputs
+ * arrive, our own kernels share a process until one of them ends it, and loaded kernels share
+ * another. Otherwise each call gets a fresh process. False: why describes what the kernel did. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
-/* If not NULL, it gets what a kernel prints, call by call, and printing is no failure. */
+/* If set, this function gets what a kernel prints, call by call, and printing is no failure. */
 extern void (*isolate_heard)(const char *text);
 
 /* What batch_compare() found in the last call; NULL: nothing was compared. */
 const char *isolate_batch(void);
 
-/* The threads of the last call's process, counted from outside, with those that OpenMP keeps. 0:
- * unknown. */
+/* Number of threads of the last call's process, with those that OpenMP keeps. 0: unknown. */
 int isolate_threads(void);
 
 /* Runs the kernel's .scratch in a child and returns its answer; SIZE_MAX: it failed. */
@@ -30,7 +28,7 @@ size_t isolate_scratch(const nl_impl *impl, const nl_problem *p);
 void isolate_end(void);
 
 /* Orphans are processes whose parent has ended. orphans_adopt(): from now on this process becomes
- * the parent of all orphans that descend from it. orphans_end() ends all its children. Both do
- * nothing elsewhere than on Linux. */
+ * the parent of all orphans that descend from it. orphans_end() ends all its children. Except on
+ * Linux, both do nothing. */
 void orphans_adopt(void);
 void orphans_end(void);

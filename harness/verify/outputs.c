@@ -1,6 +1,6 @@
 /* Compares outputs. One unit is the rounding error of the storage type, 2^-24, 2^-11 or 2^-8, times
- * the scale of the number: the size of the terms of its sum. Ulps of the result would mean nothing
- * where it is near zero. SPDX-License-Identifier: MIT */
+ * the scale of the number: the size of the terms of its sum. Ulps would mean nothing if the
+ * result is near zero. SPDX-License-Identifier: MIT */
 #include "verify/verify.h"
 #include "dtype.h"
 #include "parallel.h"
@@ -41,7 +41,7 @@ static void check(tally *t, nl_arg s, size_t i, double got, const expected_value
     long double low = d->low, high = d->high;
     const bool loose = d->loose || nl_args[s].extent != NL_TENSOR || s == NL_DX;
     if (loose && !isfinite(low) && !isfinite(got))
-        low = high = got; /* a sum with an Inf is Inf or NaN, by the order of its operations */
+        low = high = got; /* the order of its operations makes a sum with an Inf Inf or NaN */
     double error = error_units(d->dtype, got, low, high, d->scale), most = d->allowed.probable;
     const bool rounded = expected_rounded(d, got);
     t->compared++;
@@ -130,7 +130,7 @@ static verdict check_untouched(const instance *in) {
     return v;
 }
 
-/* If before is NULL, all bytes were `unset`. */
+/* Are the bytes unchanged? before: NULL if all bytes were `unset`. */
 static bool is_as_before(const unsigned char *bytes, const unsigned char *before, size_t count,
                          unsigned char unset) {
     if (before) return memcmp(bytes, before, count) == 0;
@@ -165,12 +165,13 @@ static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
     char more[120] = "";
     v->outcome = OUTCOME_FAIL;
     if (t->its_error <= b.probable)
-        snprintf(more, sizeof more,
-                 ", but float arithmetic rounded once cannot give it; %zu of %zu numbers are so",
-                 t->misrounded[t->arg], expected_count(p, t->arg));
+        snprintf(
+            more, sizeof more,
+            ", but float arithmetic rounded once cannot give it. This is so for %zu of %zu numbers",
+            t->misrounded[t->arg], expected_count(p, t->arg));
     else if (t->its_error <= b.certain)
         snprintf(more, sizeof more, " by the probable bound, %.4g by the certain one", b.certain);
-    char off[64] = ""; /* empty where a NaN or a number is missing */
+    char off[64] = ""; /* empty if one is NaN and the other is not */
     if (isfinite(t->its_error))
         snprintf(off, sizeof off, ": off by %.4g units of %.4g allowed", t->its_error, b.probable);
     char name[64];
@@ -182,7 +183,7 @@ static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
 verdict outputs_check(const instance *in, const answer *a) {
     const nl_problem *p = &in->c->problem;
     if (in->impl && (in->impl->lanes < 1 || in->impl->lanes > LANES_MAX))
-        return failure(".lanes is not from %s, the numbers with a bound", "1 to 256");
+        return failure(".lanes is not from %s: only these have a bound", "1 to 256");
     if (p->n == 0) return check_untouched(in);
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && in->data->input[s] && !instance_consumes(in, s) &&

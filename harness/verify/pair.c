@@ -13,8 +13,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Runs until OVERLAPS calls of each party have overlapped a call of the other, or for MOST_NS,
- * since other programs may use the machine. LEAST, MOST: elements of a case. */
+/* A pair runs until OVERLAPS calls of each party have overlapped a call of the other party, but at
+ * most for MOST_NS. LEAST, MOST: elements of a case. */
 enum { MOST = 40000, LEAST = 16384, OVERLAPS = 10, MOST_NS = 100000000, LINE = 64 };
 
 /* Calls are repeated only for added kernels, on ordinary data. */
@@ -33,7 +33,7 @@ typedef struct party {
     const pair_call *s;
     nl_case c;
     instance in;
-    void *first[NL_ARGS], *right[NL_ARGS]; /* before a call, and after a call that ran alone */
+    void *first[NL_ARGS], *right[NL_ARGS]; /* contents before a call, and after a call alone */
     const struct party *beside;
     atomic_int calls, overlaps;
     bool differs;
@@ -50,7 +50,7 @@ static void *copy(const void *from, size_t bytes) {
     return to;
 }
 
-/* The first argument with this one's buffer: in place an output has that of an input. */
+/* Returns the first argument with the same buffer: in place, an output has an input's buffer. */
 static int owner(const instance *in, int i) {
     int k = 0;
     while (in->at[k] != in->at[i]) k++;
@@ -60,7 +60,7 @@ static int owner(const instance *in, int i) {
 static bool call_once(party *p) {
     for (int i = 0; i < NL_ARGS; i++)
         if (p->first[i] && p->s->writable[i]) memcpy(p->in.at[i], p->first[i], p->s->bytes[i]);
-    return instance_call(&p->in, 1) == NL_OK; /* one thread: several may add in any order */
+    return instance_call(&p->in, 1) == NL_OK; /* one thread: the order of sums is fixed */
 }
 
 static bool same_as_alone(party *p) {
@@ -78,8 +78,8 @@ static void halve(party *p) {
         p->c.problem = half;
 }
 
-/* other: changes the signs of x, and halves the features. False: out of memory, or two calls,
- * one after the other, differ. */
+/* Calls twice, alone. other: changes the signs of x, and halves the features. False: out of memory,
+ * or the two calls differ. */
 static bool begin(party *p, const pair_call *s, bool other) {
     const size_t size = s->in->c->problem.dtype == NL_F32 ? 4 : 2;
     bool ok = true;
@@ -155,7 +155,7 @@ bool pair_stale_wanted(const instance *in) {
     return is_ordinary(in) && p->n * p->c * p->s <= MOST;
 }
 
-/* Flips the lowest bit of the exponent in the middle of each part, which doubles or halves it. */
+/* Doubles or halves the number in the middle of each part, by the lowest bit of its exponent. */
 static void change_middles(void *array, size_t bytes, nl_dtype t, size_t parts) {
     const size_t size = nl_dtype_size(t), count = bytes / size;
     const uint32_t lowest = 1u << (ref_formats[t].bits - 1);
@@ -234,7 +234,7 @@ static void release(portion *of) {
     for (nl_arg a = 0; a < NL_ARGS; a++) free(of->memory[a]);
 }
 
-/* Rows [first, first + n), `turn` elements off a cache line. False: out of memory. */
+/* Copies the n rows from `first` on, `turn` elements off a cache line. False: out of memory. */
 static bool take(portion *of, const pair_call *s, size_t first, size_t n, size_t turn) {
     const nl_problem *p = &s->in->c->problem;
     *of = (portion){.c = *s->in->c, .in = *s->in};
@@ -256,8 +256,8 @@ static bool take(portion *of, const pair_call *s, size_t first, size_t n, size_t
     return true;
 }
 
-/* The first number of the rows that differs; SIZE_MAX: there is none. All NaNs are equal: the
- * compiler orders an operation's operands, and the order decides which NaN results. */
+/* Returns the index of the first number that differs; SIZE_MAX: there is none. All NaNs are equal:
+ * the compiler orders an operation's operands, and the order decides which NaN results. */
 static size_t first_other(const portion *of, const pair_call *s, nl_arg a, size_t first) {
     const nl_dtype t = of->c.problem.dtype;
     const size_t size = nl_dtype_size(t), count = of->c.problem.n * of->c.problem.c;
@@ -271,7 +271,7 @@ static size_t first_other(const portion *of, const pair_call *s, nl_arg a, size_
     return SIZE_MAX;
 }
 
-/* False: the rows have other bits, as `how` describes. */
+/* Do these rows, called alone, have the same bits? False: `how` describes the difference. */
 static bool same(const pair_call *s, size_t first, size_t n, size_t turn, int threads, char *how,
                  size_t size) {
     static const nl_arg outputs[] = {NL_Y, NL_DX, NL_DGATE};

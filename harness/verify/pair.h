@@ -16,8 +16,7 @@ typedef struct pair_call {
     int threads;
 } pair_call;
 
-/* Runs in the process of the kernel, after its call. False: a call gave other numbers than
- * alone. */
+/* Calls the kernel on two threads at once, in its process. False: other numbers than alone. */
 bool pair_agrees(const pair_call *s);
 
 /* May a call be made again in its buffers? */
@@ -30,14 +29,15 @@ bool pair_repeat_wanted(const instance *in, int threads);
  * outputs differ from the first ones, and leaves the differing outputs. */
 void pair_repeat(const pair_call *s);
 
-/* A kernel may keep results of an earlier call and recognize it by its addresses. Is there an
- * earlier call, with another value in the middle of each row, and of each other input? `allow`
- * makes the inputs writable, or not. */
+/* A kernel may keep results of an earlier call, and recognize the call by its addresses.
+ * pair_stale() makes an earlier call, with another value in the middle of each row and of each
+ * other input. `allow` makes the inputs writable, or not. */
 bool pair_stale_wanted(const instance *in);
 void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write));
 
 /* Can the case show whether a row's y and dx have the same bits in every batch? Such a case has
- * several contiguous rows of random numbers, each normalized by itself, and never overwritten. */
+ * several contiguous rows of random numbers, each normalized by itself, and a call overwrites no
+ * input. */
 bool batch_shows(const nl_case *c);
 
 /* Runs in the process of the kernel, after its call. Computes parts of the batch again: alone and

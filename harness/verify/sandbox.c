@@ -13,7 +13,7 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-/* A compiler does not need these calls either. */
+/* System calls that neither a kernel nor a compiler needs. */
 static const char of_nobody[] =
     "ptrace socket process_vm_writev io_uring_setup mount pidfd_getfd bpf name_to_handle_at "
     "open_by_handle_at unshare setns chroot umount2 keyctl add_key userfaultfd "
@@ -26,7 +26,7 @@ static const char never[] =
     "futimesat fsetxattr removexattr lremovexattr shmget msgget semget mq_open mq_unlink "
     "ioprio_set sched_setscheduler sched_setparam sched_setattr";
 
-/* The calls that a process needs to start others. */
+/* System calls that start or signal processes. */
 static const char of_processes[] =
     "fork vfork tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal socketpair setpgid "
     "setsid";
@@ -41,8 +41,7 @@ static void refuse_all(scmp_filter_ctx all, uint32_t action, const char *names) 
     }
 }
 
-/* A condition: the argument with this index equals a, differs from a, or equals b under the mask
- * a. */
+/* Refuses `call` if the argument with this index equals a, is not a, or equals b masked by a. */
 static void refuse(scmp_filter_ctx all, int call, unsigned index, enum scmp_compare how,
                    scmp_datum_t a, scmp_datum_t b) {
     const struct scmp_arg_cmp when = {.arg = index, .op = how, .datum_a = a, .datum_b = b};
@@ -60,7 +59,7 @@ static void refuse_processes(scmp_filter_ctx all) {
 static void refuse_files(scmp_filter_ctx all) {
     const int files[] = {SCMP_SYS(open), SCMP_SYS(openat)};
     refuse_all(all, SCMP_ACT_TRAP, never);
-    for (unsigned i = 0; i < 2; i++) { /* the flags are the second argument, or the third */
+    for (unsigned i = 0; i < 2; i++) { /* the flags have index 1 in open, and 2 in openat */
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_WRONLY);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_ACCMODE, O_RDWR);
         refuse(all, files[i], i + 1, SCMP_CMP_MASKED_EQ, O_CREAT, O_CREAT);
@@ -68,8 +67,7 @@ static void refuse_files(scmp_filter_ctx all) {
     }
     refuse(all, SCMP_SYS(prlimit64), 0, SCMP_CMP_NE, 0, 0);
     refuse(all, SCMP_SYS(sched_setaffinity), 0, SCMP_CMP_EQ, (scmp_datum_t)getppid(), 0);
-    const int signals[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG}; /* other processes get signals through
-                                                              * a file, too */
+    const int signals[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG}; /* a file can send signals */
     for (unsigned i = 0; i < 3; i++)
         refuse(all, SCMP_SYS(fcntl), 1, SCMP_CMP_EQ, (scmp_datum_t)signals[i], 0);
     refuse(all, SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, TIOCSTI, 0); /* types into the terminal */

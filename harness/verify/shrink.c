@@ -34,13 +34,13 @@ static parts take_apart(const nl_case *c) {
     return out;
 }
 
-/* The first word of what went wrong, without its index: "y" or "wrote". */
+/* Did the same go wrong? Compares the first word of `why` without its index: "y" or "wrote". */
 static bool alike(const verdict *a, const verdict *b) {
     const size_t length = strcspn(a->why, "[ ");
     return !a->compared == !b->compared && strncmp(a->why, b->why, length) == 0;
 }
 
-/* If the kernel fails on the smaller case too, keeps that case. */
+/* If the kernel fails on the case of these parts too, keeps that case. */
 static bool fails(search *s, const parts *p) {
     char text[CASE_TEXT + 400], error[700];
     nl_case c;

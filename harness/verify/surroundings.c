@@ -69,7 +69,7 @@ const char *surroundings_changed(const instance *in) {
     if (now.on_crash.sa_sigaction != usual.on_crash.sa_sigaction)
         return "left a handler of SIGSEGV, which would hide its crashes";
     if (memcmp(&now.blocked, &usual.blocked, sizeof now.blocked) != 0)
-        return "left signals blocked, or no longer blocked";
+        return "changed which signals are blocked";
     if (timer_runs()) return "left a timer running";
     if (memcmp(now.limits, usual.limits, sizeof now.limits) != 0)
         return "changed the limits of the process";

@@ -36,7 +36,7 @@ verdict verify_result(const instance *in, const answer *a) {
 
 bool verify_batches;
 
-/* Adds the result of the parts of the batch to a good verdict. */
+/* Adds batch_compare()'s result to a verdict that is ok or demo. */
 static verdict with_batch(verdict v, const nl_impl *impl) {
     const char *how = isolate_batch();
     if (!how || (v.outcome != OUTCOME_OK && v.outcome != OUTCOME_DEMO)) return v;
@@ -54,7 +54,7 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
     instance in;
     if (!shared || !instance_make_in(shared, c, data, impl, scratch, where, &in))
         return failure("out of %s", "memory");
-    /* a kernel may add to what it finds unless that is NaN */
+    /* numbers, since a kernel may add to the old contents unless they are NaN */
     if (where == PLACE_START) in.unset = UNSET_NUMBERS, instance_fill(&in);
     char why[sizeof((verdict){0}.why)];
     const verdict v = isolate_call(&in, threads, why, sizeof why)

@@ -31,8 +31,8 @@ verdict outputs_check(const instance *in, const answer *a);
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads);
 
-/* Must added kernels keep a row's bits in every batch, as our own promise? Otherwise the verdict
- * only notes that they do not. */
+/* Must added kernels keep a row's bits in every batch, as our own must? If false, the verdict only
+ * notes that they do not. */
 extern bool verify_batches;
 
 /* Checks the outputs of a call; caches the verdict on the last bits. */
@@ -57,10 +57,10 @@ bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examina
  * there is no smaller case. */
 bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);
 
-/* Threads, and callbacks, to which the context is passed. */
+/* Threads, and callbacks that get the context. */
 typedef struct check_settings {
     int threads;
-    bool model; /* also verify a model's own output, where the data have one */
+    bool model; /* also verify a model's own output, if the data have one */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
     /* Gets the verdict that covers both calls; impl NULL: the verdict on a model's own output. */

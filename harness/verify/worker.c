@@ -75,7 +75,7 @@ static void protect(const instance *in, const bool *writable) {
         bool writable[NL_ARGS + 1];
     } now;
     struct layout want;
-    if (!in->shared) return; /* the instance is a copy with guard pages */
+    if (!in->shared) return; /* the instance has its own guard pages */
     memset(&want, 0, sizeof want);
     memcpy(want.map, in->map, sizeof want.map);
     memcpy(want.bytes, in->map_bytes, sizeof want.bytes);
@@ -83,7 +83,7 @@ static void protect(const instance *in, const bool *writable) {
     if (memcmp(&want, &now, sizeof now) == 0) return;
     now = want;
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
-    static char *end; /* the most bytes that any instance has used */
+    static char *end; /* the end of the largest instance so far */
     for (int i = 0; i <= NL_ARGS; i++)
         if (in->map[i] && (char *)in->map[i] + in->map_bytes[i] > end)
             end = (char *)in->map[i] + in->map_bytes[i];
@@ -94,7 +94,7 @@ static void protect(const instance *in, const bool *writable) {
                      writable[i] ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
-/* Makes the inputs writable for a moment, for what comes before the call of the case. */
+/* Makes the inputs writable for pair_stale(), or read-only again. */
 static void allow(const instance *in, bool write) {
     const size_t page = (size_t)sysconf(_SC_PAGESIZE);
     for (int i = 0; in->shared && i < NL_ARGS; i++)
@@ -116,7 +116,7 @@ static bool too_many_threads(int most) {
     return threads_now() > most;
 }
 
-/* Scratch ends at a guard page, but for the padding of its last cache line. */
+/* Was the padding written? It fills the last cache line of scratch up to the guard page. */
 static bool scratch_overrun(const instance *in) {
     const char *scratch = in->scratch;
     for (size_t i = in->scratch_bytes; scratch && i % 64; i++)
@@ -152,7 +152,7 @@ static nl_status call_kernel(const call_record *s) {
 #ifdef _OPENMP
     if (s->c.team > 1) {
         const int team = s->c.team;
-        nl_team(s->threads); /* before the limit is set, since the library caches it */
+        nl_team(s->threads); /* caches the number of threads before it is limited */
 #pragma omp teams num_teams(1) thread_limit(team)
         status = instance_call(own_copy(s), s->threads);
         return status;
@@ -180,8 +180,8 @@ static size_t allocated(void) {
 /* The bytes that GCC's OpenMP runtime loses with each team of one thread. */
 enum { TEAM_LOSES = 112 };
 
-/* malloc() keeps up to 7 freed blocks of each of 64 sizes, up to this many bytes: short rows may
- * grow for as many calls, as PyTorch's do. */
+/* malloc() keeps up to 7 freed blocks of each of 64 sizes, KEPT bytes in all. So the memory may
+ * grow in up to SIZES calls of short rows, as in PyTorch. */
 enum { SIZES = 64, KEPT = SIZES * 7 * 1032, CALLS = 12 };
 
 /* One call may allocate memory for later calls. But several calls in a row on one problem must not
@@ -254,8 +254,8 @@ static void read_bytes(void *context, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i += 64) (void)*((volatile const char *)context + i);
 }
 
-/* Each turn: the parent sends its flags, the child "ready", the parent the signal to go, the child
- * "done" or "failed". Between the last two there is only the call. */
+/* In each turn, the parent sends flags, and the child answers "ready". The parent sends "go", and
+ * the child makes the call, nothing else, and answers "done" or "failed". */
 static void take_turns(call_record *s, int line) {
     const bool warms = s->impl.threaded; /* if the kernel uses threads, wake and warm them too */
     unsigned char turn, go;
@@ -390,7 +390,7 @@ int worker_start(call_record *s, const int output[2], int *line) {
 }
 
 int worker_threads(int pid) {
-    enum { LINKS = 2, WAITS = 1 }; /* of an empty directory; the thread that waits for the others */
+    enum { LINKS = 2, WAITS = 1 }; /* links of an empty directory; the thread that only waits */
     char path[60];
     struct stat tasks;
     snprintf(path, sizeof path, "/proc/%d/task", pid);

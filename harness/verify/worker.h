@@ -15,8 +15,8 @@ typedef struct call_record {
     instance in;
     bool writable[NL_ARGS + 1]; /* may the kernel write each buffer of the instance? */
     int threads;
-    /* Also make two calls at once; many calls; further ones if memory grew; one before, on other
-     * data in the same buffers. */
+    /* pairs: also makes two calls at once; repeats: many calls; again: more calls if memory grew;
+     * stale: an earlier call on other data in the same buffers. */
     bool pairs, repeats, again, stale;
     bool batches; /* also compute parts of the batch */
     nl_tuning tuning;
@@ -31,9 +31,9 @@ typedef struct call_record {
     char left[128];            /* other state that the call changed; "": nothing */
     char batch[160];           /* batch_compare()'s answer */
     bool exited, ended_thread; /* by exit(), by pthread_exit() */
-    int signal, code;          /* of the crash, 0: none; of SIGSYS: the system call */
+    int signal, code;          /* the crash's signal (0: none) and code (SIGSYS: system call) */
     int access;                /* ACCESS_... */
-    char *address, *stack;     /* of the access; the lowest byte of the stack, above its guard */
+    char *address, *stack;     /* the accessed address; the lowest byte of the stack */
     char *constants;           /* the problem and the arguments, as the kernel gets them */
 } call_record;
 
@@ -65,10 +65,10 @@ void *worker_share(size_t bytes);
 /* Fills the call record for a call of in->impl. */
 void worker_fill(call_record *s, const instance *in, int threads);
 
-/* Starts a process that serves. Returns its id, or 0, and the parent's end of its line. */
+/* Starts a process in worker_serve(). Returns its id, or 0. *line: the parent's end. */
 int worker_start(call_record *s, const int output[2], int *line);
 
-/* The threads of such a process that run kernels, counted from outside; 0: unknown. */
+/* Number of threads of such a process that run kernels; 0: unknown. */
 int worker_threads(int pid);
 
 /* Serves calls: one for each byte from the line, answered by a byte. Never returns. output: the
@@ -80,24 +80,18 @@ _Noreturn void worker_serve(call_record *s, int line, const int output[2]);
 void worker_sandbox(void);
 _Noreturn void worker_leave(int code);
 
-/* What a call should leave as it was, beside its buffers: arithmetic, signals, limits, timers,
- * files, the processors of its thread. */
-
-/* Notes what is usual, once, before the first call. */
+/* Notes, before the first call, what a call must leave as it was, beside its buffers: arithmetic,
+ * signals, limits, timers, files, the processors of its thread. */
 void surroundings_note(void);
 
 /* Describes state that a call left changed and that would affect the next call; "": none. */
 const char *surroundings_changed(const instance *in);
 
-/* Describes in a sentence what a kernel did to its process. */
-
-/* "wrote y[1024] of row 63: 1 element past its end" */
+/* Describes a crash: "wrote y[1024] of row 63: 1 element past its end". */
 void crash_describe(const call_record *s, char *why, size_t why_size);
 
 /* Describes the end of a process that left no note; status: from waitpid(). */
 void crash_describe_end(const call_record *shared, int status, char *why, size_t size);
-
-/* Isolates a process from the rest of the machine. */
 
 /* A KERNEL gets SIGSYS if it starts or signals a process, opens a file for writing, changes one, or
  * uses the network. A COMPILER gets an error if it uses the network or another process's memory. */

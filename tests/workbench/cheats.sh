@@ -167,7 +167,7 @@ cheat "does not return" "has not returned" '' '' 'if (calls == 12) for (volatile
 cheat "crashes" "NULL pointer" '' '' 'if (calls == 12) *(volatile int *)NULL = 1;'
 if "$normlab" --version | grep -q '^threads:.*OpenMP' && ! "$normlab" --version | grep -q 'without OpenMP'; then
     cheat "takes more threads than it gets" "left threads running" '' '' $'_Pragma("omp parallel num_threads(3)") calls += 0;'
-    cheat "and only when it is timed" "has 3 threads, where a call may use 1" '' '' $'if (p->n == 64 && calls > 24)\n    _Pragma("omp parallel num_threads(3)") calls += 0;'
+    cheat "and only when it is timed" "has 3 threads, but a call may use 1" '' '' $'if (p->n == 64 && calls > 24)\n    _Pragma("omp parallel num_threads(3)") calls += 0;'
 fi
 
 export CC=$quick
