@@ -40,7 +40,7 @@ def given(arguments, **folders):
 
 
 def unpack(folder):
-    """The results of the figures' test."""
+    """Unpacks the results of tests/figures into a folder."""
     with tarfile.open(ROOT / "tests" / "figures" / "results.tar.xz") as packed:
         packed.extractall(folder)
     for path in folder.glob("*.csv"):

@@ -12,9 +12,9 @@ RMSNorm and LayerNorm in these two pages and in the README.
     scripts/claims.py
         writes the pages from docs/machines/
     scripts/claims.py --check
-        writes nothing; exit code 1 if a page is out of date, lacks a claim or has a removed one, answers do not
-        follow from the passes, a sentence that docs/relations.csv names does not hold, or a page has a time, rate or
-        share that no script wrote and docs/numbers.csv does not allow
+        writes nothing; exit code 1 if a page is out of date, or the list of claims is, if answers do not follow from
+        the passes, if a sentence named in docs/relations.csv does not hold, or if a page has a time, rate or share
+        that no script wrote and docs/numbers.csv does not allow
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
@@ -44,7 +44,7 @@ def claims():
 
 
 def stated(name):
-    """A claim's file as a row: its texts and its predicate."""
+    """A claim's file as a row, with texts and predicate."""
     text = (ROOT / "experiments" / "claims" / f"{name}.txt").read_text()
     row = dict.fromkeys(["why", "unit"], "") | dict(
         line.split(": ", 1) for line in text.splitlines() if ": " in line and line[0] != "#")
@@ -103,7 +103,7 @@ def figure(row):
     return f"{text} {row['unit']}".strip()
 
 
-NAMES = {"rival_saving": "time saved", "rival_speedup": "speed-up", "gain_folded": "error over the unfolded one's",
+NAMES = {"rival_saving": "time saved", "rival_speedup": "speed-up", "gain_folded": "error over the unfolded layer's",
          "centring_folded": "error over LayerNorm's", "from_y": "error over that from x", "norm_inputs": "share",
          "gated_outputs": "share", "ones": "mean over rms"}
 
@@ -143,7 +143,7 @@ def claims_table():
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
         for rows in own.values():
-            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else the sentence has the interval
+            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # otherwise the sentence has it
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "")
         lines.append([cell.replace("|", "\\|") for cell in cells])
@@ -151,13 +151,13 @@ def claims_table():
     return "\n".join([markers.table(heads, lines, len(heads)), "", *map(about, everywhere)])
 
 
-CHAPTER = [  # the chapter's name of the setting, and the race
+CHAPTER = [  # (setting in words, mode, case)
     ("single operations, as a framework's graph of 2019", "unfused", "forward/f32/16384x1024/normal"),
     ("one fused kernel in plain C, the sum in one chain", "scalar", "forward/f32/64x1024/normal"),
     ("one fused kernel with vectors", "simd", "forward/f32/4x1024/normal"),
-    ("the same", "simd", "forward/f32/64x1024/normal"),
-    ("the same, forward and backward", "simd", "both/f32/64x1024/normal"),
-    ("the same, forward, stored past the caches", "streaming", "forward/f32/16384x1024/normal"),
+    ("one fused kernel with vectors, more rows", "simd", "forward/f32/64x1024/normal"),
+    ("one fused kernel with vectors, forward and backward", "simd", "both/f32/64x1024/normal"),
+    ("one fused kernel with vectors and streaming stores", "streaming", "forward/f32/16384x1024/normal"),
     ("RMSNorm as single operations, LayerNorm as one kernel", "unfused_rms", "forward/f32/64x1024/normal"),
 ]
 
@@ -185,9 +185,9 @@ def paper_table(rows):
     tables = dict.fromkeys(panel.removesuffix(", paper") for panel, *_ in at if panel.endswith(", paper"))
     by_size = [[f"{x / 2**20:g}", *(f"{at[('norm', m, x)]:.1f} [{at[('norm, low', m, x)]:.1f}, {at[('norm, high', m, x)]:.1f}]" for m in modes)]
              for x in sizes]
-    lines = ["Share of the norm's time saved here, in per cent, against the MiB of x and y together:", "",
+    lines = ["Time saved here, in per cent of the norm's time, by the MiB of x and y together:", "",
              markers.table(["MiB", *(WORDS[m] for m in modes)], by_size, 0), "",
-             f"Share of the step saved, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
+             f"Time saved, in per cent of the step, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
               "| table | norm's share | layer | the paper | of norm time | " + " | ".join(WORDS[m] for m in modes) + " | why |",
               "|---|---:|---|---:|---:|" + "---:|" * len(modes) + "---|"]
     for table in tables:
@@ -226,8 +226,8 @@ OWN = ["commit", "kernels", "date", "races", "quick", "crc"]  # facts of a pass
 
 
 def add(home, evidence, program):
-    """Keeps a machine's new passes beside its earlier passes on the same kernels. Writes each claim's answer with
-    its setting, and each race's saving, from all of them. `normlab claims --evidence` has other settings."""
+    """Keeps a machine's new passes beside its earlier passes on the same kernels. Writes the answer of each claim in
+    its own setting, and all savings, from all these passes. `normlab claims --evidence` prints other settings."""
     found = [(path, files.facts_of(path)) for path in sorted(evidence.glob("*/machine.txt"))]
     found = [(path, known) for path, known in found if known.get("quick") == "no"]
     latest = max((known for _, known in found), key=lambda known: known.get("date", ""), default={})
@@ -238,12 +238,12 @@ def add(home, evidence, program):
         if any(known.get(key) != latest.get(key) for key in ["kernels", *FACTS[:4]]):
             continue
         if known.get("commit", "").endswith("-dirty"):
-            sys.exit(f"{path} is of a changed tree, commit {known['commit']}: commit, build and measure again")
+            sys.exit(f"{path}: the sources had uncommitted changes ({known['commit']}): commit, build and measure again")
         kept = home / "claims" / path.parent.name
         kept.mkdir(parents=True, exist_ok=True)
         shutil.copy(path.with_name("races.csv"), kept)
         for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
-            if keys[0] in known:  # a pass that is already kept has no machine's facts
+            if keys[0] in known:  # the file of a kept pass lacks the machine's facts
                 files.write_facts(path, known, [key for key in keys if key in known])
     out = home.parent / "claims.csv"
     says = subprocess.run([program, "claims", "--evidence", home / "claims", "--out", out], stdout=subprocess.DEVNULL,
@@ -278,7 +278,7 @@ def typed(page):
 
 
 def numbers():
-    """Checks that measured numbers are generated or relations; docs/numbers.csv gives the reasons for exceptions."""
+    """Checks that scripts wrote the measured numbers of pages. docs/numbers.csv lists exceptions, with reasons."""
     allowed = {}
     for row in files.rows(ROOT / "docs" / "numbers.csv"):
         allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))
@@ -319,7 +319,7 @@ def faults():
                        f"{saving:.1f} %, not {row['low']} to {row['high']}")
     for row in relations:
         if row["words"] not in " ".join((ROOT / row["page"]).read_text().split()):
-            yield f"{row['page']} does not say '{row['words']}', as docs/relations.csv has it"
+            yield f"{row['page']} does not say '{row['words']}', but docs/relations.csv names these words"
 
 
 def main():
@@ -337,7 +337,7 @@ def main():
     if options.add:
         found = [options.file] if options.file else sorted((ROOT / "results" / "evidence").glob("*"))
         if len(found) != 1 or not found[0].is_dir():
-            sys.exit("--add needs the one folder of passes: normlab claims --passes 6")
+            sys.exit("--add: name one folder in results/evidence; normlab claims --passes 6 makes it")
         if not re.fullmatch(r"\w[\w-]*", options.add):
             parser.error(f"'{options.add}' is no folder's name, such as zen3")
         home = MACHINES / options.add

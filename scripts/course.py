@@ -33,7 +33,7 @@ import readme
 from markers import ROOT
 
 COURSE = ROOT / "docs" / "course"
-# The lab to which each chapter leads, as a folder's number in labs/.
+# chapter -> the number of its lab in labs/
 LABS = {0: 0, 4: 1, 5: 1, 6: 9, 7: 4, 8: 4, 9: 2, 10: 3, 11: 5, 12: 6, 13: 6, 14: 7, 15: 8, 17: 1, 18: 8, 19: 10}
 BLOCK = r' -->\n(?:\n?```\w*\n.*?^```\n)?'
 CODE = re.compile(r'^<!-- code: (\S+) (?:(\w+)|"((?:\\"|[^"])+)" "((?:\\"|[^"])+)")' + BLOCK, re.M | re.S)
@@ -160,13 +160,13 @@ def section(text, heading):
 
 
 def commands(text):
-    """The lines of indented and fenced blocks that call normlab, continued lines joined."""
+    """The normlab commands in indented and fenced blocks; joins continued lines."""
     lines = re.findall(r"^(?:    )?(.*)$", text.replace("\\\n", " "), flags=re.M)
     return [line.strip() for line in lines if re.match(r"\s*(\w+=\S+ )*normlab ", line)]
 
 
 def missing_parts(page, text):
-    """The parts that a chapter lacks. Chapter 0, on how to read the others, needs no parts."""
+    """The parts that a chapter lacks. Chapter 0 explains how to read the course, and needs few parts."""
     if not re.match(rf"# {number(page)}\. \S", text):
         yield f'begins with "# {number(page)}. TITLE"'
     if re.match(r"[#!|<`\-]", idea(page)) or not 1 <= len(re.findall(r"[.?!](?:\s|$)", idea(page))) <= 4:
@@ -202,8 +202,8 @@ def listed(program, *arguments):
 
 
 def refusal(program, command):
-    """The reason why the program refuses a command, or None. Options are parsed, a study or claim must exist,
-    and cases and implementations are checked, small cases with nl_best()'s choice. Nothing is timed."""
+    """The reason why the program refuses a command, or None. Checks the options, the names of studies and claims, the
+    cases with nl_best()'s choice, and the implementations on a small case. Times nothing."""
     words = shlex.shlex(command, posix=True, punctuation_chars=True)
     words.whitespace_split = True
     words = list(itertools.takewhile(lambda word: not re.fullmatch("[|<>&;]+", word), words))

@@ -159,7 +159,7 @@ def rounds(r):
     return {"n": n, "chance": f"{100 - 200 / 2 ** n:.4g}"}
 
 
-# Chapter, question, answer, and the function that draws and computes the words in braces.
+# (chapter, question, answer, the function that computes the words in braces)
 QUESTIONS = [
     (0, "What does a case name, what does an implementation name, and to which of the two does an error bound belong?", "A case: layer, pass, type, shape, data. An implementation: how it is computed. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
     (1, "All weights of a plain network are {a} times those of He's initialization. By which factor do the activations of layer {layers} differ from those of layer 0?", "{a}^{layers} = {size}.", powers),
@@ -170,10 +170,10 @@ QUESTIONS = [
     (2, "Somebody copies Keras's momentum of 0.99 into PyTorch unchanged. What is the running mean then?", "Nearly the last batch's mean, because PyTorch's momentum is the weight of the new value.", None),
     (2, "Fold a BatchNorm at inference into the linear layer x = W h + d in front of it.", "With a_j = γ_j rstd_j, row j of W is multiplied by a_j, and d_j becomes a_j (d_j − mean_j) + β_j.", None),
     (3, "A share of {share} of a batch is zero padding, and the real rows have mean 0. By which factor does BatchNorm's output of a real row grow?", "1 / √(1 − {share}) = {factor}.", padded),
-    (3, "Which of BatchNorm's four problems in a language model does masking the padding solve, and which does a larger batch solve?", "Masking solves the padding. A larger batch solves the noise, and most of the gap between training and inference. The look ahead stays.", None),
-    (3, "Why is there no gap between training and inference in LayerNorm?", "In both its statistics come from the row itself; there are no running statistics.", None),
+    (3, "Which of BatchNorm's four problems in a language model does masking the padding solve, and which does a larger batch solve?", "Masking solves the padding. A larger batch solves the noise, and most of the gap between training and inference. Neither solves the look ahead.", None),
+    (3, "Why is there no gap between training and inference in LayerNorm?", "In training and inference the statistics come from the row itself; LayerNorm has no running statistics.", None),
     (4, "What is LayerNorm's xhat of the row {row}, with eps = 0?", "{y}", lambda r: norm_of("layernorm", r)),
-    (4, "LayerNorm of {row} is {y}, with eps = 0. What is LayerNorm of {a} times the row plus {b}, and of the row times −1?", "The same for the first, and {minus} for the second.", scaled),
+    (4, "LayerNorm of {row} is {y}, with eps = 0. What is LayerNorm of {a} times the row plus {b}, and of the row times −1?", "{a} times the row plus {b}: the same. The row times −1: {minus}.", scaled),
     (4, "With eps = 1e-5, at which σ is LayerNorm's output half as large as with eps = 0?", "var + eps = 4 var, so σ = √(eps / 3) = 0.0018.", None),
     (5, "What is RMSNorm's xhat of the row {row}, with eps = 0?", "{y}", lambda r: norm_of("rmsnorm", r)),
     (5, "A row has mean {mean} and standard deviation {sigma}. What is its RMS, and what are the mean and standard deviation of RMSNorm's xhat?", "{rms}; {t} and {rest}.", pythagoras),
@@ -185,7 +185,7 @@ QUESTIONS = [
     (6, "Give one argument for, and two against, “norms help because they smooth the loss”.", "For: along a step the gradient changes less (Santurkar). Against: curvature scales with 1/|w|² at the same function; in shallow networks a norm does not make the loss smoother; networks without a norm's statistics train too.", None),
     (7, "Write pre-norm, post-norm and the sandwich as formulas.", "x + F(norm(x)); norm(x + F(x)); x + norm(F(norm(x))).", None),
     (7, "How does the mean square grow over l layers of pre-norm before training, and which share does layer l add?", "It is l + 1 after l layers; layer l adds 1 / (l + 1) of it.", None),
-    (7, "What does QK-norm bound, and which shape does its kernel get?", "The product of query and key; short rows (a head, often 128 values) with a distance between them.", None),
+    (7, "What does QK-norm bound, and which shape does its kernel get?", "It bounds the product of query and key. Its kernel gets short rows (a head, often 128 values) with gaps between them.", None),
     (7, "A quarter of a kernel's bf16 outputs differ from the framework's by one step. Name two differences in rounding that explain this.", "xhat is rounded before the gain or not; the residual's sum is rounded before the norm or not.", None),
     (8, "How far apart are the floats near {number}?", "{step}: between 2^{power} and 2^{next} there are 2^23 floats.", grid),
     (8, "Which number does bf16 store for {value}?", "{stored}: its neighbours are {step} apart.", bf16),
@@ -194,7 +194,7 @@ QUESTIONS = [
     (9, "Why is E[x²] − mean² of 80000, 80001, 80002, 80003 negative in float?", "Both terms are near 6.4e9, where floats are 512 apart. The rounded terms differ by whole steps, here by −1; 1.25 is far less than a step.", None),
     (9, "What is LayerNorm's y of the row {row} in exact arithmetic, with eps = 0? What may one-pass give in float?", "{y}. One-pass subtracts numbers near 6.4e9: no digit is certain, NaN is possible.", lambda r: norm_of("layernorm", r, 80000)),
     (9, "How do the errors of one-pass, two-pass and refined grow with κ, and what causes each error?", "One-pass grows with κ², from the difference of large sums. Two-pass grows with κ, from the mean rounded to a float. Refined does not grow: it measures and subtracts the mean's error.", None),
-    (9, "Why does clipping a negative variance to 0 not repair one-pass?", "A positive variance is as wrong, and clipping hides the NaN.", None),
+    (9, "Why does clipping a negative variance to 0 not repair one-pass?", "A positive variance can be just as wrong, and clipping hides the NaN.", None),
     (10, "A sum of {c} squares: how many additions does a term go through at most, in {lanes} lanes and in one chain?", "About {additions}; {c} − 1.", lost),
     (10, "Two blocks have the values {a}, and {b}. Give the mean and the sum of squares of each block, and merge them.", "Means {ma} and {mb}, squares {sa} and {sb}; together mean {m}, squares {s}.", moments),
     (10, "Why may a compiler not turn a sum of floats into lanes by itself?", "Float addition is not associative: another order gives another result.", None),
@@ -208,13 +208,13 @@ QUESTIONS = [
     (12, "What limits a kernel left of the ridge, and what right of it? Which limit does neither side show?", "Bytes limit it left of the ridge, operations right of it. Neither side shows latency.", None),
     (12, "What does a streaming store save, and when does it cost?", "It saves reading the line that is overwritten. It costs when y is read soon: y is then in no cache.", None),
     (13, "Why is a rung with four vector accumulators 1.6 times as fast as a rung with one, and not 4 times?", "The output and the loads take time too: one cost fell, and another became the limit.", None),
-    (13, "What does `vload` with k < VLEN and zeros in the other lanes replace?", "The second loop for the rest of a row, where vector kernels have their bugs.", None),
+    (13, "What does `vload` with k < VLEN and zeros in the other lanes replace?", "The second loop for the rest of a row. Vector kernels often have their bugs in that loop.", None),
     (14, "A kernel takes {time} µs on one thread, and a fork takes {fork} µs. What is the least time on {count} threads?", "{fork} + {time} / {count} = {least} µs.", threads),
     (14, "What is the difference between a race and false sharing?", "A race gives wrong results; false sharing gives right results, but slowly.", None),
     (14, "How does one get the same bits on any number of threads, and in any batch?", "Cut the work by the problem, not by the threads, and add in a fixed order. Use one order for a row, whatever the number of rows.", None),
     (15, "With {n} rounds, how probable is it that the interval from the smallest ratio to the largest holds the median?", "1 − 2 · 2^−{n}: {chance} %.", rounds),
     (15, "An interval is [0.97, 1.08] and the margin 2 %. Which verdict follows, and what would SAME need?", "NOT RESOLVED. SAME needs an interval inside [0.98, 1.02], and an A/A band as narrow.", None),
-    (15, "Why does no number of rounds in one process suffice?", "The places of code and buffers, and the hour, are drawn once for each process. Varying them needs passes and sittings.", None),
+    (15, "Why can more rounds in one process not replace other processes?", "The places of code and buffers, and the hour, are drawn once for each process. Varying them needs passes and sittings.", None),
     (16, "Norms take {share} % of a step, and a faster one saves {saved} % of their time. How much of the step does it save, and how much could a faster norm save at most?", "{step} %; {most} %.", amdahl),
     (16, "How many array transfers do unfused LayerNorm and RMSNorm make, and how many do the fused layers make?", "Unfused 12 and 7; fused 2 and 2.", None),
     (17, "Which bound in units does 1 + 8 + c / L + L give for RMSNorm in L = {lanes} lanes with c = {c}?", "{bound}.", lost),
@@ -243,7 +243,7 @@ def exam(seed, count, wanted):
 def page():
     questions, _ = exam(0, len(QUESTIONS), {item[0] for item in QUESTIONS})
     return (f"# {len(QUESTIONS)} questions\n\n`scripts/exam.py` wrote this page. It also draws an exam with other numbers, and writes "
-            "the answers, which stand apart:\n\n    .venv/bin/python scripts/exam.py --seed 7 --questions 12 --out exam\n\n"
+            "its answers to a second file:\n\n    .venv/bin/python scripts/exam.py --seed 7 --questions 12 --out exam\n\n"
             f"<!-- exam:begin -->\n{questions}<!-- exam:end -->\n")
 
 

@@ -46,8 +46,8 @@ def bundle(folder):
 
 
 def on_site(page, text):
-    """The text of a page with a figure at each marker, below what to try. In a chapter, the paragraph after the
-    marker links to the figure's text in docs/figures.md, which replaces this paragraph."""
+    """The text of a page with a figure at each marker, below the words on what to try. In a chapter, the figure's
+    text in docs/figures.md replaces the paragraph after the marker, which links to that text."""
     sections, titles = {}, {}
     for part in re.split(r"(?m)^## ", PAGE.read_text() if PAGE.exists() else "")[1:]:
         title, name, words = re.match(rf"(.+)\n\n{MARKER.pattern[1:]}(.*)", part, flags=re.S).groups()
@@ -58,7 +58,7 @@ def on_site(page, text):
         name, words = match.groups()
         still = os.path.relpath(PAGE.parent / "pictures" / "figures" / f"{name}.png", page.parent)
         frame = (f'\n<div data-figure="{name}"><noscript><img src="{still}" alt="{titles[name]}, as it begins">This figure '
-                 "needs JavaScript; below is what one sees in it.</noscript></div>\n")
+                 "needs JavaScript; the text below explains it.</noscript></div>\n")
         return words + frame if page == PAGE else f"{sections[name][0]}\n{frame}\n{sections[name][1]}\n"
     return re.sub(MARKER.pattern + r"((?:.+\n)+)", figure, text, flags=re.M)
 

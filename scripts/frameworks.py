@@ -7,12 +7,12 @@
     python -m normlab.frameworks --judge --out results/frameworks_judge.csv
     python -m normlab.frameworks --invariance --threads 2 --out results/frameworks_invariance.csv
     python -m normlab.frameworks --rounding --out results/frameworks_rounding.csv
-    normlab check --impl 'peer/onednn*' CASE... --out results/frameworks_onednn.csv   with the cases of the last
+    normlab check --impl 'peer/onednn*' CASE... --out results/frameworks_onednn.csv   with the cases of --judge
     normlab claims --measured results/frameworks.csv --out results/claims.csv
     scripts/frameworks.py [results]
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> if NAME's file exists, and
-        copies the slide of the savings to docs/pictures. NAME_gpu.csv, measured with --device cuda, is for docs/gpu.md;
-        the files of this page are in docs/machines/h100
+        copies the slide of the savings to docs/pictures. The files of docs/gpu.md are NAME_gpu.csv in
+        docs/machines/h100, measured with --device cuda
     scripts/frameworks.py docs/machines/h100 --check
         writes nothing; exit code 1 if a page does not agree with these results
 
@@ -61,7 +61,7 @@ def savings(rows):
     for case in dict.fromkeys(row["case"] for row in rows):
         way, dtype, shape, *_ = case.split("/")
         lines.append([f"{PASSES[way]}, {dtype}, {shape}", *(saving(at.get((case, how))) for how in names)])
-    how = "one thread" if rows[0]["device"] == "cpu" else "each call one of 20 in a CUDA graph"
+    how = "one thread" if rows[0]["device"] == "cpu" else "20 calls in a CUDA graph"
     return table(["", *(NAMES[how] for how in names)], lines) + f"\n\n{versions(rows)}, {how}."
 
 
@@ -112,7 +112,7 @@ def finding(row):
 
 
 def cell(rows):
-    """A cell with the findings, each with its types, and below them the mechanisms."""
+    """A cell: each finding with its types, and below the findings the mechanisms."""
     found = {}
     for row in rows:
         if finding(row) != "skip":
@@ -164,7 +164,7 @@ def invariance(rows):
 
 
 def roundings(rows):
-    """A line for each layer. A cell is only the name of the order if that order reproduces every bit of the type."""
+    """A line for each layer. A cell names the best order and, if that order does not give all bits, how many differ."""
     layers = {}
     for row in rows:
         name, dtype = row["case"].split("/")
@@ -186,7 +186,7 @@ def roundings_gpu(rows):
     known = PAGE.read_text()
     head, rule, *lines = roundings(rows).split("\n")
     here = [line for line in lines if " | ".join(line.split(" | ")[1:4]) not in known]
-    return "\n".join([head, rule, *here]) + f"\n\n{len(lines) - len(here)} others round as on the CPU."
+    return "\n".join([head, rule, *here]) + f"\n\n{len(lines) - len(here)} other layers round as on the CPU."
 
 
 def of_check(path):

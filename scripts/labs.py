@@ -48,7 +48,7 @@ def lab_of(text):
     folder = pathlib.Path(text)
     for name in ("assignment.txt", "start.c"):
         if not (folder / name).is_file():
-            fail(f"{folder} has no {name}: which folder of labs/, or one like them?")
+            fail(f"{folder} has no {name}: name a folder such as labs/2-one-pass")
     return folder
 
 
@@ -101,7 +101,7 @@ def course(a):
         if not SECRET.search(name):
             (folder / name).parent.mkdir(parents=True, exist_ok=True)
             shutil.copy(ROOT / name, folder / name)
-    print(f"{folder}: without labs/solutions and labs/*/wrong, and without history")
+    print(f"{folder}: the repository without labs/solutions, labs/*/wrong and history")
 
 
 def main():
@@ -114,9 +114,9 @@ def main():
             sub.add_argument("lab", metavar="LAB", help="a folder with assignment.txt and start.c")
         sub.add_argument("out", metavar=what)
         if command is classroom:
-            sub.add_argument("--owner", required=True, help="whose github.com/OWNER/normlab is built")
+            sub.add_argument("--owner", required=True, help="the workflow builds github.com/OWNER/normlab")
         if command is gradescope:
-            sub.add_argument("--seed", type=int, help="of the data; chosen at random if absent")
+            sub.add_argument("--seed", type=int, help="seed of the data (default: random)")
     a = parser.parse_args()
     a.run(a)
 

@@ -4,8 +4,8 @@
     scripts/leaderboard.py FOLDER --names NAMES.txt --out leaderboard.html
 
 FOLDER has a file NAME.json for each submission, the results.json of `normlab grade --gradescope`. NAMES.txt has a line
-`NAME: NAME ON THE PAGE` for each student who wants to be shown; the page only counts the others. Equal points share a
-place. The page needs no server, no script and no other file. Standard library only. SPDX-License-Identifier: MIT"""
+`NAME: NAME ON THE PAGE` for each student who wants to be shown; the page only counts the others. Equal points
+give equal places. The page needs no server, no script and no other file. Standard library only. SPDX-License-Identifier: MIT"""
 import argparse
 import html
 import json
@@ -25,12 +25,12 @@ def names(path):
     lines = [line.partition(":") for line in path.read_text().splitlines() if line.strip() and not line.startswith("#")]
     for name, colon, shown in lines:
         if not colon or not shown.strip():
-            sys.exit(f"leaderboard.py: {path}: '{name}' should be a line NAME: what the page calls them")
+            sys.exit(f"leaderboard.py: {path}: '{name}' should be a line NAME: NAME ON THE PAGE")
     return {name.strip(): shown.strip() for name, _, shown in lines}
 
 
 def submission(path):
-    """Points, all points, and the measured value for each heading."""
+    """Points, possible points, and {heading of a column: measured value}."""
     try:
         result = json.loads(path.read_text())
         tests, found = result["tests"], {}

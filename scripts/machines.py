@@ -28,7 +28,7 @@ def add(name, results):
     try:
         rows = [row for row in files.rows(results) if row["comparison"] == "baseline" and row["verdict"] == "ok"]
     except files.FAULTS as error:
-        sys.exit(f"{files.says(results, error)}; it should be of a bench: ./reproduce")
+        sys.exit(f"{files.says(results, error)}; make it with: ./reproduce")
     facts = files.facts(results)
     lacks = [key for key in FACTS if not facts.get(key)]
     if lacks:
@@ -36,7 +36,7 @@ def add(name, results):
     if not rows or any(row["case"].split("/")[0] not in rungs.LAYERS or not row["limit_pct"] for row in rows):
         sys.exit(f"{results} has no choice of nl_best(); make it with: ./reproduce")
     if facts.get("quick") == "yes":
-        sys.exit(f"{results} was measured with --quick; a table that is kept needs ./reproduce")
+        sys.exit(f"{results} was measured with --quick: run ./reproduce without it")
     files.write(HOME / f"{name}.csv", COLUMNS, rows)
     files.write_facts(HOME / f"{name}.machine.txt", facts, FACTS)
 
@@ -76,7 +76,7 @@ def main():
     parser.add_argument("--add", metavar="NAME")
     options = parser.parse_args()
     if options.add and not re.fullmatch(r"[a-z0-9-]+", options.add):
-        parser.error("NAME should be of lower-case letters, digits and -")
+        parser.error("NAME may have only lower-case letters, digits and -")
     if options.add:
         add(options.add, options.results)
     page = HOME / "README.md"

@@ -52,7 +52,7 @@ def written(pages, check, again):
 
 
 def report(wrong):
-    """The exit code of a check."""
+    """Prints the faults, and returns the exit code."""
     for line in wrong:
         print(line, file=sys.stderr)
     return 1 if wrong else 0
@@ -77,7 +77,7 @@ def parser(doc, *flags, results=None, program=False):
 
 
 def update_or_check(doc, program=False):
-    """A parser, and its group of options, of which the user must give one."""
+    """A parser, and its group of options. The user must give one option of the group."""
     made = parser(doc, program=program)
     what = made.add_mutually_exclusive_group(required=True)
     what.add_argument("--update", action="store_true")
@@ -86,7 +86,7 @@ def update_or_check(doc, program=False):
 
 
 def command(doc, results, rewrite, check):
-    """The command line of a script that rewrites pages from results and the program's table, or compares them (--check)."""
+    """The main function of a script: rewrites pages from results and the program or, with --check, compares them."""
     options = parser(doc, "--check", results=results, program=True).parse_args()
     if options.check:
         return check(options.program)

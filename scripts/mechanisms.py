@@ -350,7 +350,7 @@ def chapter_11(c):
     c.text(400, 70, "Scaling x changes no output,", size=14)
     c.text(400, 90, "so no gradient along x̂.", size=14)
     c.text(400, 130, "LayerNorm: adding a constant", size=14)
-    c.text(400, 150, "changes none either.", size=14)
+    c.text(400, 150, "changes no output either.", size=14)
 
 
 @picture("Sixteen cycles: one chain waits for its result, four chains fill the unit", 250)
@@ -363,7 +363,7 @@ def chapter_12(c):
             if begins:
                 c.text(41 + 42 * cycle, top + 20, f"{'abcd'[cycle % 4]}{cycle // 4 + 1}", "middle", 13)
     c.text(20, 110, "a2 needs the result of a1, which takes four cycles: three of four places stay empty", size=14, colour="soft")
-    c.text(20, 200, "b1, c1 and d1 need no result of a1", size=14, colour="soft")
+    c.text(20, 200, "b1, c1 and d1 do not need the result of a1", size=14, colour="soft")
     c.text(20, 235, "cycles →", size=14, colour="soft")
 
 
@@ -391,7 +391,7 @@ def chapter_13(c):
                 full = row < rows and lane < used
                 c.box(left + 26 * lane, 60 + 32 * row, 26, 26, "fill-a" if full else "back", "soft" if full or row == 0 else "rule")
         c.text(left, 212, f"{rows * used} sum{'s' if rows * used > 1 else ''} that {'do not wait' if rows * used > 1 else 'waits for itself'}", size=14)
-    c.text(20, 238, "across: lanes of a register; down: registers under way in four cycles", size=14, colour="soft")
+    c.text(20, 238, "across: lanes of a register; down: registers in flight during four cycles", size=14, colour="soft")
 
 
 @picture("False sharing: a line of memory travels between two cores at each write", 270)
@@ -449,7 +449,7 @@ def chapter_16(c):
     c.line(612, 164, 612, 185, "b", 2, True)
     c.line(630, 94, 630, 185, "b", 2, True)
     c.text(621, 204, "3 % of the step", "middle")
-    c.text(30, 204, "saved of the step = share of the norm × saved of the norm", size=14, colour="soft")
+    c.text(30, 204, "saving of the step = norm's share of the step × saving of the norm", size=14, colour="soft")
 
 
 @picture("Error and bound: a right kernel below its bound, a wrong one above it where the data are hard", 260)
@@ -478,7 +478,7 @@ def chapter_18(c):
         c.box(200, y, 300 * share, 28, colour)
     c.line(425, 140, 625, 140, "ink", 2, arrow=True)
     c.text(440, 120, "not in the prediction: registers", "start", 14)
-    c.text(200, 210, "time; the loads were counted, the spilled registers were not", size=14, colour="soft")
+    c.text(200, 210, "time; the prediction counts loads, but no spilled registers", size=14, colour="soft")
 
 
 @picture("Across ranks: each has its own count, mean and squares; one exchange merges them", 240)

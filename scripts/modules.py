@@ -1,7 +1,8 @@
 #!/usr/bin/env python3
-"""Do the modules of harness/ follow harness/README.md? Prints which module uses which. Fails if a module uses a module
-that the table does not allow or that is not above it, if files include each other in a circle (a .c and its .h count
-as one file), or if a module other than cli/ and commands/ uses output or options of the command line."""
+"""Do the modules of harness/ follow the table in harness/README.md? Prints which modules each module uses. Fails if a
+module uses one that the table does not allow; if the table allows one that is not above the module's line; if files
+include each other in a circle (a .c and its .h are one file); or if a module other than cli/ and commands/ prints or
+reads options."""
 import re
 import sys
 from pathlib import Path
@@ -12,7 +13,7 @@ COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(\\.|[^"\\\n])*"', re.DOTALL)
 
 table = re.findall(r"^\| \[(\w+)\]\(\w+/README.md\) \|[^|]*\|([^|]*)\|$", (HARNESS / "README.md").read_text(), re.M)
 allowed = {module: set(re.findall(r"\w+", modules)) for module, modules in table}
-wrong = [f"harness/README.md: {module} may use {other}, which is not above it" for i, (module, _) in enumerate(table)
+wrong = [f"harness/README.md: {module} may use {other}, which must stand above {module}" for i, (module, _) in enumerate(table)
          for other in allowed[module] - {name for name, _ in table[:i]}]
 wrong += [f"harness/README.md and the folders differ: {name}" for name in
           {path.name for path in HARNESS.iterdir() if path.is_dir()} ^ {module for module, _ in table}]

@@ -79,7 +79,7 @@ def cases(rows, op, pass_):
 
 
 def quiet(by_impl, impls):
-    """Is every rung right within the few units of error that any float arithmetic makes?"""
+    """Is every rung right, with an error of at most FEW units?"""
     rows = [row for impl in impls for row in by_impl.get(impl, ())]
     return all(row["verdict"] == "skip" or row["verdict"] == "ok" and float(row["error_u"] or 0) <= FEW for row in rows)
 
@@ -138,7 +138,7 @@ def rewrite(path, program):
     shown = {row["data"].removeprefix("museum:") for row in rows}
     lacks = [name for name, *_ in exhibits() if name not in shown]
     if lacks:
-        sys.exit(f"{path} lacks {', '.join(lacks)}: is it of experiments/museum.txt?")
+        sys.exit(f"{path} lacks {', '.join(lacks)}: normlab check experiments/museum.txt makes it")
     demonstrations = {impl["impl"] for impl in listed(program) if impl["demonstration"] == "1"}
     markers.fill(PAGE, collection=collection(), tables=tables(rows, demonstrations))
 

@@ -3,12 +3,12 @@
 
     scripts/mutate.py [--minutes 10] [--seed 1] [--jobs 2]
         tries mutants of core/, optimized/ and the plain rungs, one of each file in turn, in an order that
-        the seed decides; first the earlier survivors again, unless tests/equivalent_mutants.txt has them
+        the seed decides. Starts with earlier survivors that are not in tests/equivalent_mutants.txt
     scripts/mutate.py --update
         writes the score and the survivors of all runs so far into docs/verification.md
 
-A mutant is one change by the rules of universalmutator. Only one file that contains the change is compiled, and
-linked before the library of build/dev, so that it replaces the library's object. A mutant is killed if one of these
+A mutant is one change by the rules of universalmutator. Only files that contain the change are compiled. They
+are linked before the library of build/dev, so that they replace its objects. A mutant is killed if one of these
 fails: a short check of the file's rung, or of another rung with the same header; the built-in suite for these rungs,
 with the errors on record; a unit test. A change that does not change the object code is no mutant. Runs append to
 build/mutate/mutants.csv, and skip the mutants that this file has."""
@@ -66,7 +66,7 @@ def all_mutants():
 
 
 def compiler(command, output):
-    """The command at -O1, which takes two thirds of the time. It does not guess branch probabilities, because a
+    """The command with -O1, which compiles in two thirds of the time. Without guessed branch probabilities, because a
     `continue` changes the guesses even if it changes nothing else."""
     words = [w for w in shlex.split(command) if w != "-Werror"]
     words[words.index("-o") + 1] = str(output)
@@ -247,7 +247,7 @@ def prepare():
 def recorded():
     if not TABLE.exists():
         return []
-    with open(TABLE, newline="") as file:  # the last result of a mutant that was tried twice
+    with open(TABLE, newline="") as file:  # keeps the last result of a mutant that was tried twice
         return list({(r["file"], r["line"], r["new"]): r for r in csv.DictReader(file)}.values())
 
 
@@ -319,7 +319,7 @@ def main():
         writer.writeheader()
     mine = []
     if not Workplace(0).short(BUILD / "normlab", "*", 60):
-        raise SystemExit("the short list fails without a change")
+        raise SystemExit("tests/mutate.txt fails on the unchanged library: mend this first")
 
     def work(number):
         place = Workplace(number)

@@ -46,7 +46,7 @@ def run(build, out):
     subprocess.run(["cmake", "--build", build, "--target", "normlab_other_tests"], check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory() as folder:
         program = build / "tests" / "normlab_other_tests"
-        serial = os.environ | {"OMP_MAX_ACTIVE_LEVELS": "0"}  # a kernel with a race has the same result every time
+        serial = os.environ | {"OMP_MAX_ACTIVE_LEVELS": "0"}  # one thread: a race's result does not change
         if subprocess.run([program, out, *labs(Path(folder))], env=serial, stderr=subprocess.DEVNULL).returncode:
             sys.exit("normlab_other_tests failed")
 
@@ -56,13 +56,13 @@ def tests(rows):
 
 
 def counts(rows, test, groups):
-    """The number of wrong kernels that the test accepts, and of those that it looks at."""
+    """The number of wrong kernels that the test accepts, and the number that it covers."""
     seen = [row[test] for row in rows if row["group"] in groups and row[test] != "unseen"]
     return seen.count("passes"), len(seen)
 
 
 def summary(rows):
-    """For each test: the wrong kernels it accepts and looks at, by group, and the right kernels it rejects."""
+    """For each test: the wrong kernels that it accepts and covers, by group, and the right kernels that it rejects."""
     lines = []
     for test in tests(rows):
         cells = [" of ".join(map(str, counts(rows, test, [group]))) for group in GROUPS]
@@ -77,7 +77,7 @@ MARKS = {"caught": "", "passes": "x", "unseen": "–"}
 
 
 def matrix(rows):
-    """A line for each set of results: its kernels, each with the smallest input that shows its mistake."""
+    """A line for kernels with the same result in all tests, each with the smallest input that shows its mistake."""
     lines = {}
     for row in rows:
         if row["group"] in KERNELS:
@@ -125,7 +125,7 @@ def in_words(rows):
         f"Of {seen} wrong kernels {passed} pass `{HEADLINE}` ({mutants} mutants, {labs_} of the labs, {museum} of the museum), and "
         f"{through(rows)} are caught by none of the {len(usable(rows))} tests that accept a right kernel. `{STRICT}` with its "
         f"defaults accepts {wrong} of {all_} wrong kernels and {right} of {of} right ones. It accepts {len(mistakes)} wrong "
-        "formulas, computed without roundings, that are right with gamma 1 and beta 0, which this test takes. "
+        "formulas (computed without roundings), because it uses gamma 1 and beta 0, which make them right. "
         f"In {affine} gamma or beta is wrong, left out or at the wrong place, and {cast} round before they multiply by "
         "gamma" + f"; {others} are other mistakes" * bool(others) + ".", 120))
 

@@ -31,7 +31,7 @@ def versions(path):
 
 
 def size_class(path):
-    """A function that classifies a row by the first cache that holds the bytes it must move."""
+    """row -> the first cache that holds the bytes that the row's call moves, in words."""
     return lambda row: next((f"fits {level}" for level, size in files.caches(path) if float(row["bytes"]) <= size), "from memory")
 
 
@@ -117,8 +117,8 @@ def measured(path):
     names = [name for name in NAMES if any(library(row) == name for row in peers)]
     return "\n\n".join([
         f"{versions(path)}.", behind(timed, best),
-        "The peer's time over ours: geometric mean, in brackets the same of both ends of the intervals; below, the\n"
-        "extremes and the number of cases. The table leaves out cases that a peer computes wrongly.",
+        "The peer's time over ours: the geometric mean, with the geometric means of both ends of the intervals; below,\n"
+        "the extremes and the number of cases. The table leaves out cases that a peer computes wrongly.",
         means(timed, names, size_class(path)),
         cases(peers, best, names), caption(path)])
 

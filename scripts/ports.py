@@ -45,7 +45,7 @@ LANES, CHAIN = {"avx2": 8, "avx512": 16}, 4  # floats in a vector; cycles of a f
 DONE = 80  # %
 SETS = ["avx2", "avx512"]  # SSE2 is older than these cores
 KINDS = {"ports": "ports", "memory": "loads and stores", "width": "width", "latency": "latency"}
-N, C, EVERY = 16, 1024, 16  # rows, elements, and the number of elements for which cycles are counted
+N, C, EVERY = 16, 1024, 16  # rows, features; all limits are cycles for EVERY elements
 
 
 def wanted(program):
@@ -83,7 +83,7 @@ class Stepper:
         return os.WSTOPSIG(status)
 
     def resume(self, how):
-        """Runs the process to the next trap; it gets no other signals."""
+        """Runs the process to the next trap, and keeps all other signals from it."""
         self.ask(how)
         while self.wait() != signal.SIGTRAP:
             self.ask(how)
@@ -137,8 +137,8 @@ def loops(ran, code):
 
 
 def busiest(uops):
-    """The cycles of operations [(cycles, ports)] if each takes the best of its ports: the maximum, over all sets of
-    ports, of the cycles of operations that can use no other port, divided by the set's size."""
+    """The cycles of operations [(cycles, ports)] that share their ports in the best way. A set of ports needs the
+    cycles of the operations that can use no other port, divided by its size; the busiest set decides."""
     kinds = {frozenset(ports) for _, ports in uops}
     unions = {frozenset().union(*some) for size in range(1, len(kinds) + 1) for some in itertools.combinations(kinds, size)} \
         if len(kinds) <= 12 else kinds
@@ -177,7 +177,7 @@ class Core:
                 "memory": busiest([uop for uop in uops if set(uop[1]) <= self.memory]),
                 "width": sum(not line.startswith("j") for line in step) / self.width,  # a jump fuses with its comparison
                 "latency": max((chain["latency"] for chain in chains.values() if any("mm" in each[0].line for each in chain["dependencies"])),
-                               default=0)}  # only vector chains: OSACA's Zen 3 has 5 cycles for an lea
+                               default=0)}  # only vector chains: OSACA's Zen 3 model gives an lea 5 cycles
         return self.known[text]
 
 

@@ -1,6 +1,6 @@
 #!/usr/bin/env python3
-"""Fits results/ranks.csv, which mpi/network.sh measured, and writes the tables of docs/ranks.md. Every second size is
-fitted; the sizes between and a rung are predicted. SPDX-License-Identifier: MIT"""
+"""Fits results/ranks.csv, which mpi/network.sh measured, and writes the tables of docs/ranks.md. Fits every second
+size, and predicts the times of the other sizes and of a rung. SPDX-License-Identifier: MIT"""
 import statistics
 import sys
 from math import ceil, log2

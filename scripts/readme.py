@@ -6,8 +6,8 @@
         plots/README.md, and copies the slides from the results' folder into docs/pictures/slides/
     scripts/readme.py --check [--program build/release/normlab]
         writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has a removed one, README.md
-        is longer than two screens, one of the two has an empty cell, CITATION.cff has another version than the
-        library, or a page links to a file, or a place in a page, that does not exist
+        is longer than two screens, a table in these two pages has an empty cell, CITATION.cff has another version than
+        the library, or a link leads to a file, or a place in a page, that does not exist
 
 Standard library only. Running it twice changes nothing the second time."""
 import csv
@@ -29,7 +29,7 @@ EXPERIMENT = ROOT / "experiments" / "ladder.txt"
 PICTURES = ROOT / "docs" / "pictures" / "slides"
 SHOWN = ["headline"]  # the README's slides; plots/README.md shows all
 LINES = 120  # of the README: two screens
-# The rungs of LayerNorm forward in the README; the fastest other rung follows.
+# The rungs of LayerNorm forward in the README, which also has the fastest other rung.
 IDEAS = ["layernorm/naive", "layernorm/two_pass", "layernorm/one_pass", "optimized/rows_simd",
          "optimized/rows_accumulators", "optimized/rows_shifted", "optimized/rows_certified"]
 LAYERS = {"layernorm": "LayerNorm", "rmsnorm": "RMSNorm", "batchnorm": "BatchNorm",
@@ -106,7 +106,7 @@ def shape(row):
 
 
 class Results:
-    """The rows of a results file on normal data without options, and the two shapes in the tables of f32."""
+    """The rows of a results file on normal data without options, and the small and the large shape of the tables."""
 
     def __init__(self, path):
         rows = [row for row in files.rows(path) if row["data"] == "normal" and not row["options"]]
@@ -187,7 +187,6 @@ def sections(results, impls):
 
 
 def ladder(results, impls):
-    """Every rung."""
     parts = ["\n\n".join([f"## {title}", *tables]) for title, tables in sections(results, impls)]
     return "\n\n".join([*parts, *legend("".join(parts))])
 

@@ -3,12 +3,12 @@
 
     scripts/regret.py [--shapes 100] [--seed N] [--threads N] [--seconds 0.05] [--program build/release/normlab] [--peers]
 
-The shapes: rows of 16 to 16384, 2^10 to 2^24 elements in all, every layer, pass and type, with and without a residual,
-gamma, beta and a cast before the weight, rows with gaps between them, pictures (BatchNorm), and stores that the caller
-chooses. Regret is the choice's time divided by the fastest rung's, in the same rounds. If the caller chooses the
-stores, only rungs with these stores compete. Prints the worst shapes, and the mean, the 99th percentile and the largest
-regret; the rows go to results/regret-drawn.csv. With --peers and build/peers/normlab other libraries take part
-(docs/peers.md), and the script also prints the shapes on which another library is faster. Standard library only."""
+The shapes have rows of 16 to 16384 elements, and 2^10 to 2^24 elements in all. They cover every layer, pass and type,
+with and without residual, gamma, beta and a cast before the weight, gaps between rows, pictures (BatchNorm), and stores
+that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same rounds. If the caller
+chooses the stores, only rungs with these stores compete. Prints the worst shapes, and the mean, the 99th percentile and
+the largest regret; the rows go to results/regret-drawn.csv. With --peers and build/peers/normlab, also times other
+libraries (docs/peers.md), and prints the shapes on which one of them is faster. Standard library only."""
 import math
 import random
 import subprocess
@@ -58,7 +58,7 @@ def timed(rows):
 
 
 def behind(rows):
-    """case -> (the fastest peer's speed over the choice's, that peer), if the library chooses the stores."""
+    """case -> (the fastest peer's speed over the choice's, that peer), if the case does not set the stores."""
     found = {}
     for case, every in timed([row for row in rows if "stores=" not in row["case"]]).items():
         peers = [(float(row["speedup"]), row["impl"]) for row in every if row["impl"].startswith("peer/") and row["speedup"]]

@@ -4,7 +4,7 @@
     scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab] [--status WORDS]
 
 The page is a single file with pictures, tables and data, and loads nothing. It names missing results with the command
-that makes them, and damaged results at its top. During a run, --status adds WORDS there. Links to sources lead into the
+that makes them, and damaged results at its top, where --status adds WORDS during a run. Links to sources lead into the
 repository. Needs Jinja2 and Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something
 needed was missing. SPDX-License-Identifier: MIT"""
 import csv
@@ -73,7 +73,7 @@ class Page:
         return Markup(inline.tables(text, caption, page or ROOT / "README.md", self.here, stacked))
 
     def rows(self, name):
-        """The lines of results/NAME.csv; [] without them."""
+        """The lines of results/NAME.csv; [] if there is no file."""
         path = self.results / f"{name}.csv"
         return files.rows(path) if path.exists() else []
 
@@ -86,7 +86,6 @@ class Page:
         return {"slide": slide and pictures.data(slide, 1280), "answer": slide and pictures.answer(slide), "thumb": slide and pictures.data(slide, pictures.THUMB)}
 
     def answer(self):
-        """The first screen."""
         ladder = self.results / "ladder.csv"
         first, saved = self.whole("claims.csv", lambda: answer.of_saving(self.claims_rows()), (None, None))
         claims = self.whole("claims.csv", lambda: answer.of_claims(self.claims_rows()))
@@ -156,7 +155,7 @@ class Page:
                 "several": len(several)}
 
     def since(self):
-        """The changes since the previous run that ./reproduce has kept; None without one of the same kind."""
+        """The changes since the latest kept run of the same kind (--quick or not); None if there is none."""
         for run in sorted((self.results / "runs").glob("*/*"), key=lambda run: run.name, reverse=True):
             pairs = [(path, self.results / path.name) for path in run.glob("*.csv")
                      if files.facts(path).get("quick") == self.facts(path.stem).get("quick")]
@@ -178,7 +177,7 @@ class Page:
                          "table": moved and self.html(table, "The largest changes")}
 
     def tuning(self):
-        """The values that normlab tune found. Changed values have the default's time over their own."""
+        """The values that normlab tune found and, for changed values, the default's time over the new value's."""
         path = self.results / "tuning.log"
         if not path.exists():
             return None

@@ -1,9 +1,9 @@
 # Installs what ./reproduce and ./check need and the machine lacks. Both source this file in the
-# repository's root, and call
-#     own_folder     once, first
-#     setup quick    for what both need
-#     setup all      and for what only ./check --all needs
-#     setup_peers    then, for what only ./reproduce --peers needs: .venv-peers
+# repository's root, and call each of these once:
+#     own_folder     first
+#     setup quick    installs what both need
+#     setup all      also installs what only ./check --all needs
+#     setup_peers    after setup: makes .venv-peers, which only ./reproduce --peers needs
 # Programs come from apt-get; without it, the script prints what is missing and exits with 2. Python
 # packages, and CMake if it is missing or too old, go to .venv and nowhere else.
 # shellcheck shell=bash
@@ -87,7 +87,7 @@ cmake_is_new() {
 # builds. The lock lasts as long as any process of this run.
 own_folder() {
     if ! mkdir -p build 2>/dev/null || ! [[ -w . && -w build ]]; then
-        echo "$PWD cannot be written to, and build/, results/ and .venv/ belong there: copy it" >&2
+        echo "$PWD cannot be written to, but ./check and ./reproduce write build/, results/ and .venv/ there: copy it" >&2
         exit 2
     fi
     command -v flock >/dev/null || return 0
@@ -119,7 +119,7 @@ get_programs() { # TABLE
     local -a root_do=(env DEBIAN_FRONTEND=noninteractive)
     ((EUID == 0)) || root_do=(sudo "${root_do[@]}")
     if ! command -v apt-get >/dev/null || ! command -v "${root_do[0]}" >/dev/null; then
-        echo "Install it and run this again:"
+        echo "Install what is missing, and run this again:"
         echo "    Debian, Ubuntu  apt-get install${packages[0]}"
         echo "    Fedora          dnf install${packages[1]}"
         echo "    Arch            pacman -S${packages[2]}"
@@ -176,7 +176,7 @@ setup() { # quick | all
 
 setup_peers() { # after setup
     get_optional "$needs_of_peers" "$needs_of_package"
-    [[ -e .venv-peers/stamp ]] || echo "PyTorch from PyPI includes CUDA, 5 GB that are not used, and takes minutes." \
+    [[ -e .venv-peers/stamp ]] || echo "PyTorch from PyPI includes 5 GB of CUDA, which is not used, and takes minutes to install." \
         "PIP_EXTRA_INDEX_URL can name an index of its CPU wheels."
     make_venv .venv-peers requirements-peers.txt
 }

@@ -4,9 +4,9 @@
     scripts/stopwatch.py [--times 3] [ROW...]
         ROW: program, header, check, all, peers, package; without one, all of them, which takes hours
 
-Each time begins with a fresh clone of HEAD in a temporary folder. Uncounted requirements, such as the program before
-a header changes, are built first. Rows that are not measured keep their text on the page. Leave the machine
-alone meanwhile. Standard library only."""
+Each time begins with a fresh clone of HEAD in a temporary folder. What a command needs, such as the program before a
+header changes, is built first and not counted. Rows that are not measured keep their text on the page. Use the machine
+for nothing else meanwhile. Standard library only."""
 import os
 import resource
 import shutil
@@ -21,7 +21,7 @@ import markers
 
 ROOT = markers.ROOT
 PAGE = ROOT / "CONTRIBUTING.md"
-KEPT = ROOT / "build/check/stopwatch"  # logs of what failed
+KEPT = ROOT / "build/check/stopwatch"  # the logs of a failed command
 PROGRAM = "cmake --preset release && cmake --build --preset release --target normlab_program"
 DEV = PROGRAM.replace("release", "dev")
 # name: (its name on the page, the uncounted command, the timed command)
@@ -53,7 +53,7 @@ def run(command, folder, log):
 
 
 def measure(name, times):
-    """The medians of both."""
+    """The medians of wall clock and processor time."""
     _, first, timed = ROWS[name]
     found = []
     for i in range(times):

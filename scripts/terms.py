@@ -1,9 +1,9 @@
 #!/usr/bin/env python3
-"""The terms of the course: the places that explain each term and that use it first.
+"""Finds where the course explains each of its terms, and where it uses the term first.
 
     scripts/terms.py --update    writes the table in docs/course/terms.md
     scripts/terms.py --check     writes nothing; exit code 1 if the table is out of date, or a chapter uses a term before
-                                 its explanation. An earlier use is right inside a link, which leads to the explanation
+                                 its explanation. An earlier use is allowed in a link, which leads to the explanation
 
 Uses in formulas, code, comments and titles do not count. Standard library only. SPDX-License-Identifier: MIT"""
 import itertools
@@ -85,7 +85,7 @@ TERMS = {
 
 
 def prose(text):
-    """The text with blanks instead of everything but prose; all places stay. Explanations may stand in formulas."""
+    """The text with blanks instead of code, formulas, comments and titles; the prose keeps its places."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match[0])
     lines = r"^(?:    |#|Previous: |Next: |!\[).*$"
@@ -119,7 +119,7 @@ def look_up():
             continue
         where, begin, end = found
         body = pages[where][1]
-        idea = [at.start() for at in itertools.islice(re.finditer(r"\n\n", body), 2)]  # they may name any term
+        idea = [at.start() for at in itertools.islice(re.finditer(r"\n\n", body), 2)]  # title and idea may use any term
         paragraph = body.rfind("\n\n", 0, begin)
         first = None
         for i, (page, text, words) in enumerate(pages[:where + 1]):

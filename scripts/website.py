@@ -4,8 +4,8 @@
     scripts/website.py [--out build/site]
 
 README.md, docs/ and the pages that they link to keep their places, so the links on GitHub work here too. A
-linked source file becomes a page, a linked folder a list. Formulas become MathML here, so the pages need no
-script for them, no font, and no other host. The pages of the API come from include/normlab.h and python/normlab.
+linked source file becomes a page, a linked folder a list. Formulas become MathML, so the pages need no
+script, no font and no other host for them. The pages of the API come from include/normlab.h and python/normlab.
 Fails on a link that leads nowhere and on a formula that cannot be read. Needs requirements-site.txt."""
 from __future__ import annotations
 
@@ -36,7 +36,7 @@ from markers import ROOT
 FIRST = ["README.md", "CONTRIBUTING.md", "docs", "labs", "python/README.md", "plots/README.md"]
 FENCE = re.compile(r"(^ *```.*?^ *```\n)", flags=re.M | re.S)
 LINK = re.compile(r"(\]\()([^)\s#]+)(#[^)\s]*)?(\))")
-LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}  # limits go above and below a sum, not beside it
+LIMITS = {"msub": "munder", "msup": "mover", "msubsup": "munderover"}  # limits above and below a sum, not beside it
 LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "bash", ".cpp": "cpp", ".rs": "rust", ".f90": "fortran",
              ".json": "json", ".toml": "toml", ".cmake": "cmake"}
 
@@ -45,7 +45,7 @@ def mathml(text, display="inline"):
     """MathML of LaTeX. The converter leaves unknown commands in its output."""
     result = convert(text.strip().replace("{aligned}", "{align*}"), display=display)
     if unknown := re.search(r"\\[A-Za-z]+", result):
-        sys.exit(f"website.py: {unknown[0]} cannot be shown, in the formula {text.strip()}")
+        sys.exit(f"website.py: {unknown[0]} cannot be shown; the formula is {text.strip()}")
     upright = r'(?:<mi mathvariant="normal">\w</mi>){2,}'  # consecutive letters form a word, not a product
     result = re.sub(upright, lambda word: f"<mi>{re.sub('<.*?>', '', word[0])}</mi>", result)
     tree = ElementTree.fromstring(result.replace(' xmlns="http://www.w3.org/1998/Math/MathML"', ""))
@@ -244,8 +244,8 @@ math { font-family: "STIX Two Math", "Latin Modern Math", "Cambria Math", "DejaV
 """
 
 
-# The theme's search runs in a worker, which browsers refuse to pages that were opened as files. The theme's remedy
-# loads a script from another host; our script does the same in a frame. The theme looks for the name IFrameWorker.
+# The theme's search runs in a worker, which browsers refuse to pages that were opened as files. The theme then
+# loads a script from another host, unless there is an IFrameWorker: ours runs the search in a frame.
 FRAME = """
 if (location.protocol === "file:") {
     window.IFrameWorker = window.Worker = class extends EventTarget {

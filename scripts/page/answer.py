@@ -46,7 +46,7 @@ def of_ladder(results):
     times, share, error = (number(best[key]) for key in ("speedup", "limit_pct", "error_u"))
     name, mark = rungs.name(best["impl"]), rungs.mark(best)
     return (f"On {results.small} the fastest LayerNorm of one thread, {name}, is {times:.3g} times as fast as the formula as printed, at "
-            f"{share:.0f} %{mark} of the rate of copying, and its largest error is {error:.2g} units, where one is the "
-            "final rounding.",
+            f"{share:.0f} %{mark} of the rate of copying, and its largest error is {error:.2g} units; the final "
+            "rounding is one unit.",
             [(f"{times:.3g}×", f"from the formula as printed to the fastest LayerNorm, {name}, {results.small}"),
-             (f"{share:.0f} %{mark}", "of the rate of plain copying reached by it")])
+             (f"{share:.0f} %{mark}", "of the rate of plain copying reached by this LayerNorm")])

@@ -8,7 +8,7 @@ import rungs
 from markers import table as table_of
 from readme import human
 
-SAYS = {"ok": "within their bounds", "demo": "shown and not judged, as the method promises nothing there",
+SAYS = {"ok": "within their bounds", "demo": "shown and not judged, because their method has no bound",
         "fail": "FAILED", "skip": "not run here"}
 
 
@@ -26,7 +26,6 @@ def markdown(heads, rows, right):
 
 
 def counts(rows):
-    """The number of results of each verdict."""
     cases = len({row["case"] for row in rows})
     impls = len({row["impl"] for row in rows})
     found = Counter(row["verdict"] for row in rows)

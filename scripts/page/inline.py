@@ -6,7 +6,7 @@ import re
 from html import escape
 from os.path import relpath
 
-# The class, and so the colour, of a cell by its first word. The word stays, so colour is never the only sign.
+# A cell's first word -> its class, which sets the colour. The word stays, so colour is never the only sign.
 VERDICTS = {"HOLDS": "good", "FAILS": "bad", "DEPENDS": "note", "NOT RUN": "note",
             "ok": "good", "SUPPORTED": "good", "FASTER": "good", "good": "good",
             "fail": "bad", "REFUTED": "bad", "SLOWER": "bad", "bad": "bad",

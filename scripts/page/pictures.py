@@ -9,7 +9,7 @@ WIDE, THUMB, COLOURS = 1920, 320, 96
 
 
 def data(path, width=WIDE):
-    """The cached picture of a file as (link that contains it, width, height): ./reproduce draws the page often."""
+    """(link that contains the picture, width, height). Cached, because ./reproduce draws the page often."""
     made = path.parent.parent / "small" / f"{path.stem}-{width}.webp"
     if made.exists() and made.stat().st_mtime_ns > path.stat().st_mtime_ns:
         with Image.open(made) as picture:

@@ -65,7 +65,6 @@ def says(low: float, high: float) -> str:
 
 
 def line(row: Any) -> str:
-    """For people."""
     head = f"{row.how:14} {row.case:38} "
     if row.verdict != "ok":
         return f"{head}{row.verdict}: {row.why}"

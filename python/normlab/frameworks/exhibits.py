@@ -68,6 +68,5 @@ HEAD = f"{'framework':14} {'case':58} worst verdict: largest error, mechanism"
 
 
 def line(row: Any) -> str:
-    """For people."""
     said = row.why if row.why else "NaN" if row.not_finite else f"{row.units:.2g} units"
     return f"{row.how:14} {row.case:58} {row.output:5} {row.verdict}: {said} {row.mechanism}".rstrip()

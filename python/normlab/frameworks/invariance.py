@@ -90,7 +90,6 @@ HEAD = f"{'framework':14} {'version':20} {'case':44} bits of a row alone, and in
 
 
 def line(row: Any) -> str:
-    """For people."""
     says = (f"same bits, {row.rows} rows" if row.verdict == "same" else
             f"differs in {row.others} of {row.rows} rows, "
             f"{'one of both NaN' if row.ulps < 0 else f'at most {row.ulps} ulp'}, smallest n that differs: {row.smallest}"

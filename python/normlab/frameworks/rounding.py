@@ -313,7 +313,6 @@ HEAD = f"{'framework':14} {'layer':44} {'rounds':40} outputs that differ"
 
 
 def line(row: Any) -> str:
-    """For people."""
     if not row.order:
         return f"{row.how:14} {row.case:44} {row.verdict}: {row.why}"
     wrong = " WRONG" if row.verdict == "wrong" else ""

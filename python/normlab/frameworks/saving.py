@@ -76,7 +76,6 @@ HEAD = f"{'framework':14} {'case':30} {'LayerNorm':>10} {'RMSNorm':>10} us  RMSN
 
 
 def line(row: Any) -> str:
-    """For people."""
     head = f"{row.how:14} {row.case:30} "
     if row.verdict != "ok":
         return f"{head}{row.verdict}: {row.why}"

@@ -97,6 +97,5 @@ HEAD = f"{'framework':14} {'step':12} {'LayerNorm':>8} ms, per cent of it [95 % 
 
 
 def line(row: Any) -> str:
-    """For people."""
     return (f"{row.how:14} {row.case:12} {row.step_ns / 1e6:8.2f} ms, norms {row.share:.1f} % [{row.share_low:.1f}, "
             f"{row.share_high:.1f}], RMSNorm saves {row.saving:.1f} % [{row.saving_low:.1f}, {row.saving_high:.1f}]")
