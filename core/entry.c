@@ -70,7 +70,6 @@ static bool lie_between(const nl_problem *p, int a, int b, uintptr_t at, uintptr
     return s.row == t.row && s.outer == t.outer && off >= width && step - off >= width;
 }
 
-/* Reports the first misaligned buffer. */
 static __attribute__((noinline, cold)) nl_status
 fail_alignment(const nl_problem *p, const void *const at[BUFFERS], const size_t align[]) {
     int i = 0;

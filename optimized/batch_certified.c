@@ -3,7 +3,7 @@
  *        enough to the mean. Otherwise the channel's strip is read again around the mean; a channel
  *        whose sums left float's range is computed in double.
  * gain   Saves one reading of three, with the accuracy of refined and the whole range of float.
- * fails  Costs one reading more than refined if all channels begin with an outlier.
+ * fails  Reads x three times, as refined does, if all channels begin with an outlier.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

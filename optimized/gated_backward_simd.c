@@ -1,6 +1,6 @@
 /* idea   gated_rmsnorm/backward in vectors, with exp in vector words. A row is read twice: for the
  *        sum of g * xhat and its terms of dgamma, then for dx and dgate. dgamma is first summed
- *        over a few rows, so that its error does not grow with every row.
+ *        over ROWS rows, so that its error grows slowly with the number of rows.
  * gain   VLEN elements a step, and no call of expf.
  * fails  Computes exp in both readings; loads and stores dgamma's sums once a row; uses one thread.
  * SPDX-License-Identifier: MIT */
@@ -27,7 +27,6 @@ NL_INLINE terms terms_of(nl_backward_view row, size_t i, size_t k) {
     return t;
 }
 
-/* Adds an array to dgamma, then sets the array to zero. */
 NL_INLINE void add_to_dgamma(nl_backward_view v, float *some) {
     for (size_t i = 0; i < v.c; i += VLEN) {
         const size_t k = lanes_left(v.c, i);

@@ -1,6 +1,6 @@
 /* idea   Rows of up to four vectors: a row is read once and stays in registers. The gain and the
  *        sums for dgamma and dbeta also stay in registers, for many rows.
- * gain   Saves six loads and two stores a vector of a short row. This rung rejects wider rows.
+ * gain   Saves six loads and two stores per vector of a short row. This rung rejects wider rows.
  * fails  A row's dx waits for its sums, although the processor starts on the next row meanwhile.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_output.h"

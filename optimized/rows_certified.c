@@ -2,7 +2,7 @@
  *        was near enough to the mean. Otherwise the row gets a refined second reading; after
  *        overflow or underflow the row is computed in double. RMSNorm only tests the range.
  * gain   One reading, with the accuracy of refined on any data and the range of rmsnorm/scaled.
- * fails  Costs one reading more than refined if every row begins with an outlier.
+ * fails  Reads x three times, as refined does, if every row begins with an outlier.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

@@ -46,7 +46,7 @@ NL_INLINE void vprefetch(const void *p) {
     __builtin_prefetch(p, 0, 2);
 }
 
-/* The number of lanes of vector j within a row of c elements. */
+/* How many lanes of vector j lie within a row of c elements? */
 NL_INLINE size_t lanes_of(size_t c, size_t j) {
     return c <= j * VLEN ? 0 : c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
 }

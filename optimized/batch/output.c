@@ -72,7 +72,7 @@ NL_INLINE void put_two(work w, nl_dtype t, bool cast, size_t at, size_t f, size_
     put_few(w, t, cast, own, at + w.columns + i, f + i, count - i, q);
 }
 
-/* Writes the elements that do not fill a step, then the steps. Prefetches x by `ahead` elements. */
+/* First writes the elements that do not fill a step. Prefetches x `ahead` elements ahead. */
 NL_INLINE void put_vectors(work w, nl_dtype t, bool cast, coefficients p, size_t at, size_t f,
                            size_t count, size_t ahead, batch_recipe q) {
     const size_t step = 2 * PAIR, steps = count / step;

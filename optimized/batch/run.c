@@ -36,7 +36,6 @@ NL_INLINE void for_pieces(channels k, int what) {
         batch_step(&k, 0, k.w->pieces);
 }
 
-/* Runs all steps for some channels. */
 static void do_channels(channels k) {
     const batch_recipe q = k.w->q;
     bool some_in_double = false;

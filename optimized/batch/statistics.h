@@ -40,7 +40,6 @@ NL_INLINE bool all_certain(const work *w, const strip *s) {
     return certain == count;
 }
 
-/* The index of element k of channel j. */
 NL_INLINE size_t index_of(const work *w, size_t j, size_t k) {
     return nl_at(w->v, k / w->v.s, j, k % w->v.s);
 }

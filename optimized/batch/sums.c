@@ -3,7 +3,7 @@
 #include "work.h"
 
 /* Columns: a vector holds one value of each of VLEN adjacent channels, and its lanes are never
- * added to each other. The tensor is n rows of `columns`. */
+ * added to each other. The tensor has n rows of w.columns elements. */
 
 /* A tile's position in its piece: in the first block; at a block's start, end, or both. */
 typedef struct place {
@@ -43,7 +43,6 @@ NL_INLINE void store_sums(accumulator l, work w, size_t f, place in, float *sums
     vstore(NL_F32, sums + w.padded, f, VLEN, l.squares);
 }
 
-/* Sums rows [row, end) of columns [f, f_end). */
 NL_INLINE void sum_tiles(work w, nl_dtype t, size_t row, size_t end, size_t f, size_t f_end,
                          place in, bool prefetch, float *sums, batch_recipe q) {
     enum { A = VLEN, B = 2 * VLEN, C = 3 * VLEN };

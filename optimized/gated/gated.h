@@ -9,7 +9,7 @@ typedef struct gated_call {
     const nl_backward_args *backward;
 } gated_call;
 
-/* The number of lanes of the vector at element i that lie within the row. */
+/* How many lanes of the vector at element i lie within the row? */
 NL_INLINE size_t lanes_left(size_t c, size_t i) {
     return c - i < VLEN ? c - i : VLEN;
 }

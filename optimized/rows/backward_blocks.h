@@ -4,7 +4,6 @@
 
 #include "backward_output.h"
 
-/* Computes the block of rows that begins at r. */
 NL_INLINE void put_block(const gradients *g, size_t r, shared_line *line, bool agree,
                          backward_recipe q) {
     kept_row kept;

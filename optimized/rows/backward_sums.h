@@ -63,7 +63,6 @@ NL_INLINE size_t index_of_row(const gradients *g, size_t r) {
     return nl_row_at(g->v.rows, g->v.rows->x, g->v.first + r);
 }
 
-/* Do all tensors have the same strides? */
 static inline bool strides_agree(const gradients *g) {
     const nl_rows *k = g->v.rows;
     return !k ||

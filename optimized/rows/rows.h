@@ -78,8 +78,8 @@ NL_INLINE bool casts(const nl_problem *p) {
     return p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
 }
 
-/* Limits of a row for which missing parameters are filled in, in bytes and elements. The row and
- * the parameters fit a first-level cache. */
+/* The longest row for which missing parameters are filled in, in bytes and in elements: row and
+ * parameters fit a first-level cache. */
 enum { FILLED_BYTES = 8192, FILLED = FILLED_BYTES / 2 };
 
 /* Does the common case lack nothing but gamma or (LayerNorm) beta, and are there at least as many

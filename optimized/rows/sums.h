@@ -47,7 +47,6 @@ NL_INLINE void join(earlier *before, sums block, size_t done) {
     before->group = no_sums();
 }
 
-/* Ends a block: adds it to the earlier blocks, and sets its sums to zero for the next block. */
 NL_INLINE void end_block(earlier *before, four_sums *block, size_t done) {
     join(before, all_four(*block), done);
     *block = no_four_sums();

@@ -52,7 +52,7 @@ NL_INLINE lane_sums sum_lanes(nl_dtype t, const void *x, row_shape shape, float 
     return (lane_sums){even.d + odd.d, even.squares + odd.squares};
 }
 
-/* Reduces a vector for each row to one sum for each row. */
+/* Reduces each row's vector to one sum. */
 NL_INLINE void reduce(const vf *of_rows, size_t rows, float *sums) {
     if (rows == 1)
         sums[0] = vsum(of_rows[0]);
@@ -146,7 +146,6 @@ NL_INLINE held_parameters hold(nl_view v, row_shape shape) {
     return held;
 }
 
-/* Writes vector j of row a. */
 NL_INLINE void put_lanes(nl_view v, const some_rows *s, size_t a, void *y, row_shape shape,
                          size_t j, size_t k, const held_parameters *held, bool centred) {
     const size_t i = j * VLEN;
