@@ -95,7 +95,7 @@ if(NORMLAB_PEERS)
     endif()
     nl_add_peer(onnxruntime "ONNX Runtime in ${ONNXRUNTIME_LIBRARY}" "${why}")
 
-    # LIBXSMM 2.0 or later: earlier versions have no matrix equations by this name.
+    # Needs LIBXSMM 2.0 or later, because earlier versions name matrix equations otherwise.
     find_path(LIBXSMM_INCLUDE_DIR libxsmm.h PATH_SUFFIXES include libxsmm)
     find_library(LIBXSMM_LIBRARY xsmm PATH_SUFFIXES lib)
     mark_as_advanced(LIBXSMM_INCLUDE_DIR LIBXSMM_LIBRARY)

@@ -1,4 +1,4 @@
-/* What the forward rungs share. A group is the elements that share one mean. In BatchNorm a group
+/* Shared by the forward rungs. A group is the elements that share one mean. In BatchNorm a group
  * is a channel, and a rank has some of its samples. In a row norm a group is a row, and a rank has
  * some of its features. SPDX-License-Identifier: MIT */
 #pragma once

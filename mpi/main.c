@@ -30,7 +30,6 @@ static const nl_rung *const *taker(const nl_rung *const *g, const nl_problem *p)
     return g;
 }
 
-/* All of a case. */
 typedef struct task {
     const nl_case *c;
     nl_data data;
@@ -163,7 +162,7 @@ static void check_task(const task *k, nl_ranks *r, tally *tallies) {
         }
 }
 
-/* Runs a rung on a part. Without ranks it runs the library's kernel on the part; without a part, a
+/* Runs a rung on a part. If r is NULL, runs the library's kernel on the part; if t is NULL, a
  * reduction of `elements` sums. */
 static void call(const nl_ranks *r, const part *t, size_t elements) {
     nl_job job;

@@ -10,7 +10,7 @@
 static void start(nl_job *job) {
     const nl_ranks *r = job->ranks;
     const nl_reduction *how = job->how;
-    job->all = nl_zeros(job->floats * sizeof(float)); /* what a rank without segments sends */
+    job->all = nl_zeros(job->floats * sizeof(float)); /* a rank without segments sends zeros */
     for (size_t g = 0; g < r->own; g++) how->merge(job->all, nl_part(job, g), job->elements);
     MPI_Iallreduce(MPI_IN_PLACE, job->all, (int)job->elements, how->type, how->op, r->comm,
                    &job->request);

@@ -1,4 +1,4 @@
-/* What every rung across ranks includes: which rank has which part of the tensor, and sums over all
+/* Included by every rung across ranks: which rank has which part of the tensor, and sums over all
  * ranks. SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -5,8 +5,8 @@
 
 #include <mpfr.h>
 
-/* The layers in 400 bits. These are enough even for the variance E[x^2] - E[x]^2 and for gradients
- * by difference quotients of the loss, sum(dy * gain * xhat). */
+/* The layers in 400 bits: enough even for the variance E[x^2] - E[x]^2 and for gradients by
+ * difference quotients of the loss, sum(dy * gain * xhat). */
 typedef struct exact {
     mpfr_t x[MAX_GROUP], xhat[MAX_GROUP], dgamma[MAX_GROUP], dbeta[MAX_GROUP];
     mpfr_t mean, var, rstd, loss, slope, h, t;

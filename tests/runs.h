@@ -4,7 +4,6 @@
 #include "reference.h"
 #include "support.h"
 
-/* One run of the reference, with its inputs and outputs. */
 enum { MAX = 256, MAX_GROUP = 64 };
 typedef struct run {
     nl_problem p;

@@ -88,7 +88,6 @@ static inline bool is_gated(const nl_problem *p) {
     return p->op == NL_GATED_RMSNORM || p->op == NL_GATE_FIRST_RMSNORM;
 }
 
-/* Is the gain 1 + gamma? */
 static inline bool has_plus_one(const nl_problem *p) {
     return p->op == NL_QWEN2_RMSNORM;
 }

@@ -102,7 +102,6 @@ static inline bool pair(trial *a, size_t ga, const trial *b, size_t gb, bool tak
     return right;
 }
 
-/* Do all results have the same bits? */
 static inline bool same_results(const trial *a, const trial *b) {
     bool right = true;
     for (nl_arg s = 0; s < NL_ARGS; s++)

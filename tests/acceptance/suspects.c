@@ -64,7 +64,7 @@ static bool find_case(suspect *k, const case_list *cases) {
     return false;
 }
 
-/* The kernel of a library, which stays open. NULL: the library has no kernel. */
+/* The kernel of a library. The library stays open. NULL: it has no kernel. */
 static const nl_impl *open_kernel(const char *library) {
     void *handle = dlopen(library, RTLD_NOW | RTLD_LOCAL);
     const nl_impl *(*kernel)(size_t) = NULL;
@@ -200,7 +200,6 @@ bool suspects_add_formulas(suspects *all) {
            add_formulas(all, NL_BATCHNORM, NL_BACKWARD);
 }
 
-/* Is this implementation in the museum's group? */
 static bool is_exhibited(const suspects *all, const nl_impl *impl) {
     for (size_t i = 0; i < all->count; i++)
         if (*all->at[i].group == 'm' && !all->at[i].mutated &&

@@ -155,7 +155,7 @@ Test(data, moments) {
         }
         if (fabs(sum) > error || fabs(squares - all[k].square) > 2 * error * sqrt(all[k].square) ||
             fabs(sizes - all[k].size) > error)
-            cr_assert_fail("%s: %s has its mean off by %g, squares %g, sizes %g", all[k].text,
+            cr_assert_fail("%s: the mean of %s is off by %g; squares %g, sizes %g", all[k].text,
                            nl_args[all[k].slot].name, sum, squares, sizes);
         data_free(&m.data);
     }

@@ -121,8 +121,8 @@ Test(suite, has_every_threshold) {
                 if (!nl_accepts(m, &p)) continue;
                 thresholds++;
                 if (!around(&p, *t, 0))
-                    cr_assert_fail("%s@%s: no cases around %zu of axis %d for %s", m->name, m->isa,
-                                   t->size, t->axis, spelled(&p));
+                    cr_assert_fail("%s@%s: no cases around the threshold %zu of axis %d for %s",
+                                   m->name, m->isa, t->size, t->axis, spelled(&p));
             }
     }
     cr_assert(thresholds > 0 || !nl_find("optimized/rows_simd", NULL));

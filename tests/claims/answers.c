@@ -173,8 +173,8 @@ Test(answers, sentences) {
          {{1, 0, 2}, {5, 4, 6}},
          "FAILS: There is no difference: SIMD. The result is less than claimed: RMSNorm saves 5 % "
          "(unfused)."},
-        /* The end of an interval towards the nearest verdict matters, even if the other end is
-         * nearer to a limit. */
+        /* Only the end towards the nearest verdict matters, even if the other end is nearer to a
+         * limit. */
         {"saving",
          slower,
          {{1, -12, 20}},

@@ -73,7 +73,8 @@ Test(growth, names_the_method) {
     offset.rest_rms = 0.7;
     cr_expect_null(growth_mechanism(&low, &g, &flat, &offset), "more than rounding is left");
     offset.rest_rms = 0.5, p.c = 15, offset.offset = 0.9;
-    cr_expect_null(growth_mechanism(&low, &g, &flat, &offset), "two numbers fit a few");
+    cr_expect_null(growth_mechanism(&low, &g, &flat, &offset),
+                   "c = 15: two fitted numbers may match by chance");
     g.slope = 2, g.decides = false;
     cr_expect_null(growth_mechanism(&s, &g, &flat, &offset));
 }

@@ -23,7 +23,7 @@ def cut(kind, v):
 
 
 def few_bits(v, bits, least=-9999, largest=math.inf):
-    """v in a type of a few bits, whose smallest normal number is 2^least."""
+    """Rounds v to a type of a few bits, whose smallest normal number is 2^least."""
     last = max(math.frexp(v)[1], least + 1) - bits
     return math.copysign(min(abs(math.ldexp(round(math.ldexp(v, -last)), last)), largest), v)
 

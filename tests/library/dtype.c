@@ -15,7 +15,6 @@ static const struct format {
 enum { FORMATS = sizeof formats / sizeof *formats };
 _Static_assert(FORMATS == NL_DTYPES - 1, "each type but f32");
 
-/* The sign bit of a pattern. */
 static unsigned sign_bit(nl_dtype t) {
     return 1u << (8 * nl_dtype_bytes(t) - 1);
 }

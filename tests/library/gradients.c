@@ -6,7 +6,7 @@
 #include <criterion/parameterized.h>
 #include <float.h>
 
-static run r, other; /* every test runs in its own process */
+static run r, other; /* not shared: every test runs in its own process */
 
 /* The loss of r: sum(dy * y), and with dresidual also sum(dresidual * residual_out). */
 static long double loss(void) {

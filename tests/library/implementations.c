@@ -217,7 +217,7 @@ static bool gain_of_one(setting *o, trial *all) {
     return right;
 }
 
-/* Results that depend on x's scale do so exactly, and y is equal. Only f32 has enough range. */
+/* If x is scaled, results scale exactly or, like y, do not change. Only f32 has enough range. */
 static bool scaled(setting *o, trial *all) {
     static const int power[NL_ARGS] =
         {[NL_X] = 1,    [NL_RESIDUAL] = 1, [NL_RUNNING_MEAN] = 1, [NL_RUNNING_VAR] = 2,
@@ -329,7 +329,7 @@ ParameterizedTest(size_t *index, implementations, properties) {
         const size_t step = batch || o.m->lanes < 4 || most ? 0 : (size_t)o.m->lanes;
         if (step && i % 5 == 1) try_properties(&o, 5, 17 * step + 1);
         if (step && i % 5 == 2) try_properties(&o, 5, 129 * step + 1);
-        if (step && i % 5 == 3) try_properties(&o, 5, 4 * 17 * step + 1); /* lanes: of one vector */
+        if (step && i % 5 == 3) try_properties(&o, 5, 4 * 17 * step + 1); /* a step of 4 vectors */
     }
     cr_assert(o.worked > 0, "%s: nothing was tried", o.m->name);
 }

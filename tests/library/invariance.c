@@ -9,7 +9,6 @@ TestSuite(invariance, .init = fork_always);
 
 enum { ELEMENTS = 1 << 17, SLACK = 64 };
 
-/* The buffers of a call. */
 typedef struct tensors {
     char *x, *residual, *dy, *y, *sum;
     float *mean, *rstd, *gamma, *beta;

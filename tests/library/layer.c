@@ -21,7 +21,6 @@ static nl_status call(const nl_problem *p, unsigned given) {
     return instance_call(&in, 1);
 }
 
-/* Is the argument a field of the pass's argument structure? */
 static bool has_field(nl_arg a, nl_pass pass) {
     for (int i = 0; i < POINTERS && pointers[pass == NL_BACKWARD][i]; i++)
         if (!strcmp(pointers[pass == NL_BACKWARD][i], nl_arg_name(a, pass))) return true;

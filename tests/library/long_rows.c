@@ -49,7 +49,7 @@ static double largest(const char *op_pass, const char *shape, const char *kind) 
     return v.error_u;
 }
 
-/* Tests each shape with each kind of data. At least one result must be rounded. */
+/* Tests each shape with each kind of data. At least one result must have an error. */
 static void all(const char *op_pass, const char *const shapes[], size_t count, size_t kinds_count) {
     double most = 0;
     for (size_t i = 0; i < count * kinds_count; i++)

@@ -6,7 +6,7 @@
 #include <criterion/parameterized.h>
 #include <float.h>
 
-static run r, other; /* every test runs in its own process */
+static run r, other; /* not shared: every test runs in its own process */
 
 static bool same(double a, double b) {
     return memcmp(&a, &b, sizeof a) == 0 || (isnan(a) && isnan(b));

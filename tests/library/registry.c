@@ -119,7 +119,7 @@ Test(registry, best_takes_the_problem_on_the_widest_isa) {
     cr_assert(!given, "layernorm inference: nl_best() gives %s", given ? given->name : "nothing");
 }
 
-/* The top rung of each layer and pass is in the table for plain C, and takes them. */
+/* The table for plain C has the top rung of each layer and pass, and this rung accepts them. */
 Test(registry, top_of_the_ladder) {
     for (size_t j = 0; j < JOBS; j++) {
         nl_problem p = problem(jobs[j].op, jobs[j].pass, NL_F32);

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# A time beyond the limit is marked in the README's table and in the report. Exit code 77 (not run) without Matplotlib
+# Tests that the README's table and the report mark a time beyond the limit. Exit code 77 (not run) without Matplotlib
 # and Jinja2. Usage: tests/project/impossible.sh PROGRAM
 source "$(dirname "$0")/../shell/common.sh"
 cd "$root" || exit 1

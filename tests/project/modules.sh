@@ -1,3 +1,3 @@
 #!/usr/bin/env bash
-# The modules of harness/ follow its README. SPDX-License-Identifier: MIT
+# Tests that the modules of harness/ are as harness/README.md describes them. SPDX-License-Identifier: MIT
 exec python3 "$(dirname "$0")/../../scripts/modules.py"

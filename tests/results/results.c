@@ -76,7 +76,7 @@ Test(results, rows_are_found_by_key) {
 Test(results, the_machine) {
     static const char facts[] = "cpu: A: one\r\n\nflags:\ncaches: L1 32K\nnote: 1\nnote: 2";
     results r = read_good(NEEDED GOOD, strlen(NEEDED GOOD));
-    cr_assert(r.fact_count == 0 && !results_fact(&r, "cpu"), "no machine file, and %zu facts",
+    cr_assert(r.fact_count == 0 && !results_fact(&r, "cpu"), "%zu facts without a machine file",
               r.fact_count);
     results_free(&r);
     char machine[300];

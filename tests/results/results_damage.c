@@ -74,7 +74,7 @@ Test(results_damage, damage_is_refused) {
         if (strncmp(why, damages[i].says, strlen(damages[i].says)) != 0)
             cr_assert_fail("%s: '%s', not '%s'", damages[i].what, why, damages[i].says);
         if (r.rows || r.sorted || r.facts || r.text)
-            cr_assert_fail("%s: refused, and something is left", damages[i].what);
+            cr_assert_fail("%s: refused, but the results are not empty", damages[i].what);
     }
     static const char nul[] = NEEDED "a\0b,i/x,c,1,ok,10,9,11\n";
     results r;

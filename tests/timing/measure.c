@@ -284,5 +284,5 @@ Test(measure, a_against_a_is_never_a_difference) {
         measure_free(&m);
     }
     /* at most 2 %: the nominal share is 1.7 %, and the band lowers it */
-    cr_expect(wrong <= 8, "%zu of 400 differ from themselves", wrong);
+    cr_expect(wrong <= 8, "%zu of 400 equal candidates differ", wrong);
 }

@@ -168,7 +168,7 @@ Test(timed, timed_calls_are_verified) {
         cr_expect(timed == beside && last.outcome == OUTCOME_FAIL &&
                       strstr(last.why, cases[i].says) &&
                       (!beside || of_real.outcome == OUTCOME_OK) && fegetround() == FE_TONEAREST,
-                  "%s: fault %d on calls 11 to %zu, and timed: %s; the other: %s", cases[i].text,
+                  "%s: fault %d on calls 11 to %zu: %s; the real kernel: %s", cases[i].text,
                   (int)fault, all / 2, last.why, of_real.why);
     }
 }

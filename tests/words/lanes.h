@@ -45,7 +45,6 @@ static inline float moderate(size_t n) {
     return nl_from_bits((u & 0x807fffff) + 0x3f800000 - (u >> 27 & 15) * 0x00800000);
 }
 
-/* A vector as an array. */
 typedef struct lanes {
     float at[VLEN];
 } lanes;

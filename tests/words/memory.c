@@ -1,4 +1,4 @@
-/* Tests the words that load, store and round, for each lane, storage type and count of real lanes,
+/* Tests the words that load, store and round, for each lane, type and number of unmasked lanes,
  * between two guard pages. No test can find a missing vfence: it orders streaming stores for other
  * threads, and on x86 a wrong order is too rare. SPDX-License-Identifier: MIT */
 #include "lanes.h"

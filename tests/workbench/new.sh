@@ -4,7 +4,7 @@
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA
 compilers=$(for cc in gcc clang; do type $cc > /dev/null 2>&1 && echo $cc; done)
-[ -n "$compilers" ] || { echo "skip  neither gcc nor clang"; exit 77; }
+[ -n "$compilers" ] || { echo "skip  gcc and clang are missing"; exit 77; }
 
 for layer in layernorm rmsnorm qwen2_rmsnorm batchnorm; do
     for pass in forward backward inference; do
