@@ -9,8 +9,7 @@
 
 The model (BERT layout, 6 layers, hidden size 384, eps 1e-12) reads the paragraph once, as one sequence, on the CPU in
 float32. BERT normalizes after the residual addition: the captured input must equal dense(...) + residual bit for bit.
-The run is deterministic: one thread, fixed vector instructions, dropout off. On another kind of processor the last
-bits may still differ; --check then fails. `normlab check experiments/activations.txt` judges y."""
+The run is deterministic: one thread, fixed vector instructions, dropout off."""
 import hashlib
 import os
 import sys

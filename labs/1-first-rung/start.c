@@ -1,7 +1,7 @@
 /* Lab 1: RMSNorm from the formula.
  *     y_i = gamma_i * xhat_i,   xhat_i = x_i * rstd,   rstd = 1 / sqrt(mean(x^2) + eps)
  * idea   TODO: what this kernel does, and why that is right.
- * gain   TODO: the saving, and over which rung.
+ * gain   TODO: the saving, compared with which rung.
  * fails  TODO: on which data it is wrong or slow.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
@@ -11,7 +11,7 @@ NL_INLINE void rmsnorm(nl_view v) {
         nl_view row = nl_row(v, r);
         (void)row;
         /* TODO: for each i < v.c, store y_i; then save rstd for the backward pass. v.eps is eps.
-         *     nl_x(row, i)              x_i as a float, with its residual
+         *     nl_x(row, i)              x_i as a float, its residual added
          *     nl_put_y(row, i, xhat)    multiplies xhat by gamma_i and stores y_i
          *     nl_keep(row, 0, rstd)     saves rstd; the 0 is the mean, which RMSNorm lacks */
     }

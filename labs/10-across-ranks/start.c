@@ -1,6 +1,6 @@
 /* Lab 10: BatchNorm whose samples are on two ranks.
  * idea   TODO: what this kernel does, and why that is right.
- * gain   TODO: the saving, and over which rung.
+ * gain   TODO: the saving, compared with which rung.
  * fails  TODO: on which data it is wrong or slow.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -11,7 +11,7 @@ NL_INLINE void layernorm(nl_view v) {
         nl_view row = nl_row(v, r);
         (void)row;
         /* TODO: compute mean and var in one loop over the row, store y, then save mean and rstd.
-         *     nl_x(row, i)                x_i as a float, with its residual
+         *     nl_x(row, i)                x_i as a float, its residual added
          *     nl_put_y(row, i, xhat)      applies gamma_i and beta_i and stores y_i
          *     nl_keep(row, mean, rstd)    saves them for the backward pass */
     }

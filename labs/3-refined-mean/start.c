@@ -2,7 +2,7 @@
  * TODO: measure the rounding error of the mean in the second pass, and correct for it.
  *
  * idea   TODO: what this kernel does differently, and why that is right.
- * gain   TODO: the expected saving, and over which rung.
+ * gain   TODO: the expected saving, compared with which rung.
  * fails  TODO: on which sizes or data it is slow, or less exact.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

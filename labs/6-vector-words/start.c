@@ -7,7 +7,7 @@
  * SPDX-License-Identifier: MIT */
 #include "vec.h"
 
-/* Elements i to i + k - 1 of x, with their residual; zero in the other lanes. */
+/* Elements i to i + k - 1 of x, with the residual added; zero in the other lanes. */
 NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
     vf x = vload(row.t, row.x, i, k);
     if (!row.residual) return x;

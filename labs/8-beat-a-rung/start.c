@@ -1,5 +1,5 @@
 /* idea   TODO: what this kernel does differently, and why that is right.
- * gain   TODO: what that saves, and over which rung. Predict it before measuring.
+ * gain   TODO: what that saves, compared with which rung. Predict it before measuring.
  * fails  TODO: on which sizes or data it is slow, or less exact.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h" /* or "vec.h" */

@@ -1,7 +1,7 @@
 /* Lab 1, a solution: the formula, with four sums instead of one.
  * idea   Four sums of squares, each over every fourth element: no sum waits for another, and each
  *        adds up a quarter of the row. One root and one division a row.
- * gain   Beside rmsnorm/one_pass: the sum takes about a quarter of the time, and its error falls.
+ * gain   The sum takes about a quarter of rmsnorm/one_pass's time, and its error falls.
  * fails  If a square leaves float's range: |x| above about 1e19.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -2,7 +2,7 @@
  *        what m misses. The squares around m are reduced by c * sum(d); y subtracts m first, then
  *        c. Sums have blocks of 64 terms; the first sum is of x - x_0, small numbers.
  * gain   The error grows neither with mean/sigma nor with the length of the row; no pass is added.
- * fails  Reads x three times, as two_pass; where (x - m)^2 leaves float's range.
+ * fails  Reads x three times, as two_pass. Wrong if (x - m)^2 leaves float's range.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 

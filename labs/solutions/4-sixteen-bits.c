@@ -2,7 +2,7 @@
  *        rstd, xhat and the sum with the residual stay floats; y is rounded once, and xhat only if
  *        the problem casts before the weight.
  * gain   Half the bytes of f32, with the error of one rounding.
- * fails  In time: conversions in integer arithmetic, one element at a time.
+ * fails  Slow: conversions in integer arithmetic, one element at a time.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"
 
