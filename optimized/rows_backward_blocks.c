@@ -2,7 +2,7 @@
  *        and stored once for all four rows.
  * gain   Reads and writes the columns a quarter as often. The gain is largest if four rows fit the
  *        first-level cache, or if not even one row fits.
- * fails  Four rows of x and dy are often evicted from that cache before the second reading.
+ * fails  Four rows of x and dy are often evicted from this cache before the second reading.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"
 

@@ -1,7 +1,7 @@
 /* idea   16-bit rows, converted once: the first reading keeps a row's xhat and gain * dy as floats,
  *        and the second reading computes dx from these floats.
  * gain   Saves two conversions and three operations per vector, and adds two stores to the
- *        first-level cache: with x and dy in 16 bits, arithmetic is the bottleneck.
+ *        first-level cache. With x and dy in 16 bits, arithmetic is the bottleneck.
  * fails  In f32 there is nothing to convert. For short rows, four rows at a time overlap more work.
  * SPDX-License-Identifier: MIT */
 #include "rows/backward_blocks.h"

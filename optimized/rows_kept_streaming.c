@@ -1,5 +1,5 @@
 /* idea   rows_kept, storing y past the caches.
- * gain   The gain of rows_streaming. One loop reads and writes, so memory is never idle: a row of
+ * gain   The gain of rows_streaming. One loop reads and writes, so memory is never idle. A row of
  *        16 bits leaves room in the first-level cache for the kept floats.
  * fails  Takes twice the time if y would have stayed in a cache for its next reader.
  * SPDX-License-Identifier: MIT */

@@ -1,4 +1,4 @@
-/* idea   Takes rows of up to six vectors, VLEN rows at a time: their sums are reduced together, one
+/* idea   Takes rows of up to six vectors, VLEN rows at a time. Their sums are reduced together, one
  *        row's sum in each lane, and the statistics of all these rows are computed together. gamma
  *        and beta of up to four vectors stay in registers. With a residual or a cast before the
  *        weight, the loops of rows/forward.c (in 16 bits: rows/kept.c) run. Rows of whole cache
