@@ -1,6 +1,6 @@
-/* Makes one row after another, greedily. A row begins with the first three classes that have not
- * met. Each other dimension, in random order, gets the class that covers most new triples.
- * SPDX-License-Identifier: MIT */
+/* Makes a covering array's rows greedily. A row begins with the first three classes that have not
+ * met. Each other dimension, in random order, gets the class that covers most new
+ * triples. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "base/random.h"
 

@@ -137,7 +137,7 @@ static const char *const thorough_suite[] = {
     "batchnorm/{forward,backward,inference}/f32/{3x{1..300},{4..140}x3,2x2x{1..300}}/normal",
     ("{{rmsnorm,layernorm}/{forward,backward},batchnorm/{forward,backward,inference}}/f32/"
      "2049x1025/normal"),
-    /* many longer rows; blocks of rows with every remainder; several long planes */
+    /* many longer rows; row counts with every remainder modulo a block; several long planes */
     ROWS "/forward/f32/131075x33/normal",
     ROWS "/backward/f32/{131075x16,{1025..1281}x4}/exact/eps=0",
     ROWS "/backward/f32/{16500x40,{1001,2001,3001,5001,6001,10001}x2}/normal",

@@ -39,7 +39,7 @@ typedef enum family {
     FAMILIES
 } family;
 
-/* Adds a case for each row of a covering array, in which any three compatible classes meet. The
+/* Adds the cases of each row of a covering array, in which any three compatible classes meet. The
  * rows, and the values within a class, depend on the seed. */
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 

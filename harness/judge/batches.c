@@ -23,7 +23,7 @@ bool batches_fit(const npy *x, size_t axes, const npy *part, size_t first, char 
     const size_t rows = part->count / row, all = x->count / row,
                  left = first < all ? all - first : 0;
     if (rows > left)
-        snprintf(error, size, "has %zu rows; from row %zu on x has %zu", rows, first, left);
+        snprintf(error, size, "has %zu rows, but from row %zu on x has %zu", rows, first, left);
     return rows <= left;
 }
 
@@ -102,7 +102,7 @@ void batches_print(const judgement *j, const batches *b, const char *path, FILE 
             b->others, b->rows, b->numbers, b->rows * j->s.p->c, most,
             judgement_number(j, o, b->worst, text));
     if (b->beyond)
-        fprintf(out, "  its error      is beyond the bound in %zu of them\n", b->beyond);
+        fprintf(out, "  its error      is beyond the bound in %zu numbers\n", b->beyond);
     else if (b->unjudged)
         fprintf(
             out,

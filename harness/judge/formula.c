@@ -53,7 +53,7 @@ formula formula_right(const subject *s) {
                      .factor = 1};
 }
 
-/* Rounds v to t towards zero. `near` less 1.25 units rounds to the number of t before `near`. */
+/* Rounds v to t towards zero. Rounding `near` - 1.25 units gives the number of t before `near`. */
 static long double towards_zero(nl_dtype t, long double v) {
     const long double near = ref_round(t, v), unit = ref_unit(t);
     if (!(fabsl(near) > fabsl(v))) return near;
@@ -112,7 +112,7 @@ void formula_store(workspace *w, const formula *r, size_t i, long double v) {
     if (r->drops && k->value && w->s->got[o][i] == 0) v = 0;
     if (r->range == FLUSHED && k->value && ref_round(w->s->p->dtype, v) != 0 &&
         fabsl(ref_round(w->s->p->dtype, v)) == ref_smallest_normal(w->s->p->dtype))
-        return formula_put_either(w, o, i, 0, v); /* flushed before it was rounded up, or not */
+        return formula_put_either(w, o, i, 0, v); /* 0 if flushed before rounding, else v */
     if (!(r->rounds & AN_OUTPUT) || !k->value || !isfinite(k->allowed[i] * k->scale[i]))
         return formula_put(w, o, i, stored_as(w, r, v));
     const double units =
@@ -255,7 +255,7 @@ static void statistics(workspace *w, const formula *r) {
     const size_t groups = formula_groups(s, r);
     const bool forward = s->p->pass != NL_BACKWARD;
     const long double m = (long double)w->count / (long double)(groups ? groups : 1);
-    formula summed = *r; /* the formula of the summed values */
+    formula summed = *r; /* the formula for the summed values */
     if (r->updated) return updated_statistics(w, r);
     if (r->residual == NOT_IN_SUMS) summed.residual = IGNORED;
     summed.rounds &= ~A_SUM_LATE;

@@ -139,7 +139,7 @@ typedef struct formula {
     size_t member, members_end;     /* the elements of a group that are summed */
     int squares_whole;              /* the squares are summed over all elements */
     int mean_whole;                 /* the mean is summed over all elements */
-    int activation, clipped, drops; /* drops: 0 wherever the output is 0 */
+    int activation, clipped, drops; /* drops: 0 if the subject's y is 0 */
     int x_is_y;                     /* y replaces x */
     int updated;                    /* inference first updates by momentum; 2: unbiased */
     int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
@@ -181,7 +181,7 @@ typedef struct mismatch {
     double was;        /* the rms error of the right formula for the same numbers */
     size_t beyond;     /* numbers with an error above the bound */
     size_t hits;       /* numbers far beyond the right formula's bound, but within this formula's */
-    size_t not_finite; /* numbers that are NaN in only one of both */
+    size_t not_finite; /* numbers that are NaN in one of the two only */
     size_t finite;     /* of the subject's */
 } mismatch;
 

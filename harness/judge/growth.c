@@ -104,7 +104,8 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
         return "the mean rounded to a float, as in two-pass and Welford: grows with kappa, and is "
                "the same along a row";
     if (s->narrow != NL_F32 && rest_is_rounding && m >= 16)
-        return "statistics in 16 bits, or another cause of an own factor and offset in each row";
+        return "statistics in 16 bits, or another cause of a separate factor and offset in each "
+               "row";
     return NULL;
 }
 
@@ -133,7 +134,7 @@ const char *growth_at_one_kappa(const subject *s, const double *kappa, const dou
     const bool centred = nl_layers[s->p->op].centred;
     if (p->rest < 0.01 && (!centred || p->scale > 0.9) && p->steepest < 0x1.2p-11 &&
         p->steepest > 0x1p-16 && fabs(p->shrinking - 0.5) < 0.45 && s->p->dtype == NL_F32)
-        return "rstd off by up to 2^-11, each row's by its own factor: an rsqrt of 12 bits, "
+        return "each row's rstd is wrong by its own factor, up to 2^-11: an rsqrt of 12 bits, "
                "without "
                "a Newton step";
     if (!centred || p->scale < 0.98) return NULL;

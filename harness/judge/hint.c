@@ -125,7 +125,7 @@ static void name_likely(hint *out) {
     mechanism_text(&out->m, out->cause + used, sizeof out->cause - (size_t)used);
 }
 
-/* Do both names mean the same mistake, except for sizes? Such as "sums-end-4" and "sums-end-36". */
+/* Do both names, as "sums-end-4" and "sums-end-36", mean the same mistake except for sizes? */
 static bool alike(const char *a, const char *b) {
     const char *dash = strrchr(a, '-');
     const bool number = dash && dash[1] >= '0' && dash[1] <= '9' && strncmp(a, "eps-", 4) != 0;

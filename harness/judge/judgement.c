@@ -84,11 +84,11 @@ static void print_growth(const judgement *j, FILE *out) {
     fprintf(out, "\nas rounding      ");
     if (s->groups)
         fprintf(out,
-                "along a %s %.0f %% the same offset, %.0f %% in proportion to xhat, %.0f %% "
-                "different\n",
+                "error along a %s: %.0f %% one offset, %.0f %% in proportion to xhat, %.0f %% "
+                "other\n",
                 name, 100 * s->offset, 100 * s->scale, 100 * s->rest);
     else
-        fprintf(out, "no %s has finite errors only\n", name);
+        fprintf(out, "no %s has only finite errors\n", name);
     if (!nl_layers[j->s.p->op].centred) return;
     if (g->groups < 3) {
         fprintf(out, "  growth         too few %ss with 2 units or more to fit a line\n", name);
@@ -104,8 +104,8 @@ static void print_growth(const judgement *j, FILE *out) {
             j->rounding ? j->rounding
             : g->decides
                 ? "no known method grows like that"
-                : "this decides nothing: needed are 8 points near a line, whose largest kappa "
-                  "is at least 8 times the smallest");
+                : "this decides nothing: 8 points must lie near a line, with the largest kappa "
+                  "at least 8 times the smallest");
 }
 
 /* If the likely mistake explains a part of the error, prints that part and the rest. */

@@ -15,7 +15,7 @@ static bool is_local(const formula *f) {
            !f->carried && !(f->shifted & OF_ROWS) && (f->permuted & ~OF_GAMMA) == 0;
 }
 
-/* Tests only the rows of long outputs with most wrong numbers, which rule out most mistakes. */
+/* In long outputs, tests only the rows with most wrong numbers, which rule out most mistakes. */
 static bool screen(workspace *w) {
     enum { LONG = 1 << 16, SHORT = 1 << 14 };
     const size_t row = w->s->p->c, each = (SHORT / row > 2 ? SHORT / row : 2) * row;

@@ -58,7 +58,7 @@ typedef struct hypothesis {
 #define MECHANISM_ENOUGH 0.8
 #define MECHANISM_PARTLY 0.6 /* enough if nothing explains more */
 /* A mistake in rounding to 16 bits makes a small error. So a formula needs to remove only half of
- * the error if it leaves at most this rms and gives most numbers bit for bit. */
+ * the error if it leaves at most this rms and reproduces most numbers bit for bit. */
 #define MECHANISM_EQUAL 0.25
 /* Any float LayerNorm makes errors of this size, which need no explanation. */
 #define MECHANISM_FEW_UNITS 8.0

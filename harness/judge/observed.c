@@ -84,7 +84,7 @@ static void add_dropout(mistake_list *l) {
     f->drops = 1, f->factor = few_digits(l, factor);
 }
 
-/* Returns the step s of which all n numbers are multiples, at most 128 s; 0: there is none. */
+/* Returns a step s if all n numbers are multiples of s, and at most 128 s; else 0. */
 static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     double least = INFINITY, largest = 0;
     for (size_t i = 0; i < n; i++) {

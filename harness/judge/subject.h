@@ -36,7 +36,7 @@ typedef struct region {
 } region;
 
 /* Is number i of output o impossible, although it has no bound? Impossible: a NaN or infinity if
- * the right number is finite, and a y that no row can have. For our own implementations always
+ * the right number is finite, or a y that no row can have. For our own implementations always
  * false, since they promise nothing without a bound. */
 bool subject_impossible(const subject *s, nl_arg o, size_t i, const expected_value *d);
 

@@ -47,8 +47,8 @@ typedef struct error_counts {
 } error_counts;
 
 /* Compares this run with the record. Findings: an error larger than on record, an error that is not
- * on record, and a recorded error that was not measured. Ignores lines that did not run, and an ISA
- * without a line. */
+ * on record, and a recorded error that was not measured. Ignores lines of implementations that did
+ * not run, and an ISA without a line. */
 error_counts error_record_compare(const error_record *e,
                                   void (*take)(void *context, const error_finding *f),
                                   void *context);

@@ -41,7 +41,7 @@ static void check(tally *t, nl_arg s, size_t i, double got, const expected_value
     long double low = d->low, high = d->high;
     const bool loose = d->loose || nl_args[s].extent != NL_TENSOR || s == NL_DX;
     if (loose && !isfinite(low) && !isfinite(got))
-        low = high = got; /* the order of its operations makes a sum with an Inf Inf or NaN */
+        low = high = got; /* a sum with Inf is Inf or NaN: the order of its terms decides */
     double error = error_units(d->dtype, got, low, high, d->scale), most = d->allowed.probable;
     const bool rounded = expected_rounded(d, got);
     t->compared++;

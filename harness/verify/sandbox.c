@@ -67,11 +67,11 @@ static void refuse_files(scmp_filter_ctx all) {
     }
     refuse(all, SCMP_SYS(prlimit64), 0, SCMP_CMP_NE, 0, 0);
     refuse(all, SCMP_SYS(sched_setaffinity), 0, SCMP_CMP_EQ, (scmp_datum_t)getppid(), 0);
-    const int signals[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG}; /* a file can send signals */
+    const int signals[] = {F_SETOWN, F_SETOWN_EX, F_SETSIG}; /* these make a file send signals */
     for (unsigned i = 0; i < 3; i++)
         refuse(all, SCMP_SYS(fcntl), 1, SCMP_CMP_EQ, (scmp_datum_t)signals[i], 0);
     refuse(all, SCMP_SYS(ioctl), 1, SCMP_CMP_EQ, TIOCSTI, 0); /* types into the terminal */
-    /* A filter cannot read clone3's arguments; without it the C library takes clone. */
+    /* A filter cannot read clone3's arguments; without clone3 the C library takes clone. */
     seccomp_rule_add(all, SCMP_ACT_ERRNO(ENOSYS), SCMP_SYS(clone3), 0);
 }
 
@@ -82,7 +82,7 @@ void sandbox_enter(sandbox_kind kind) {
     seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 1);
     refuse_all(all, action, of_nobody);
     if (kind == SANDBOX_KERNEL) refuse_files(all), refuse_processes(all);
-    if (seccomp_load(all) != 0) { /* for example, not all threads can be sandboxed at once */
+    if (seccomp_load(all) != 0) { /* for example, if not all threads can be sandboxed at once */
         seccomp_attr_set(all, SCMP_FLTATR_CTL_TSYNC, 0);
         seccomp_load(all);
     }

@@ -34,7 +34,7 @@ static parts take_apart(const nl_case *c) {
     return out;
 }
 
-/* Did the same go wrong? Compares the first word of `why` without its index: "y" or "wrote". */
+/* Is it the same failure? Compares the first word of `why` without its index: "y" or "wrote". */
 static bool alike(const verdict *a, const verdict *b) {
     const size_t length = strcspn(a->why, "[ ");
     return !a->compared == !b->compared && strncmp(a->why, b->why, length) == 0;

@@ -11,7 +11,7 @@
 typedef struct known {
     unsigned long answer;
     uint64_t hash; /* hash of all arguments after the call */
-    nl_impl impl;  /* as far as the bound depends on it */
+    nl_impl impl;  /* the bound depends on some of its fields */
     verdict v;
 } known;
 

@@ -65,7 +65,7 @@ void *worker_share(size_t bytes);
 /* Fills the call record for a call of in->impl. */
 void worker_fill(call_record *s, const instance *in, int threads);
 
-/* Starts a process in worker_serve(). Returns its id, or 0. *line: the parent's end. */
+/* Starts a process in worker_serve(). Returns its id, or 0. *line: the parent's end of a socket. */
 int worker_start(call_record *s, const int output[2], int *line);
 
 /* Number of threads of such a process that run kernels; 0: unknown. */

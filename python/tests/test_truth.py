@@ -72,7 +72,7 @@ def test_rows_of_another_batch(tmp_path):
     dx, _ = normlab.rms_norm_backward(x, x)
     assert normlab.judge_backward(dx, "rmsnorm", x, x, batch=dx[2], first_row=6).batch.same
     for batch, first, kind, words in [
-            (part, 10, ValueError, "batch has 3 rows; from row 10 on x has 2"), (part, -1, ValueError, "first_row = -1"),
+            (part, 10, ValueError, "batch has 3 rows, but from row 10 on x has 2"), (part, -1, ValueError, "first_row = -1"),
             (part[:, 1:], 0, ValueError, r"batch has shape \(3, 63\): not rows of x, which has \(4, 3, 64\)"),
             (part[:0], 0, ValueError, "not rows of x"), (part, 5.0, TypeError, "float"),
             (part.astype("f8"), 0, ValueError, "batch is float64, and the output is float32"), (3, 0, TypeError, "batch is int")]:

@@ -160,7 +160,7 @@ gradient 0 "nothing to explain" dx-right --batch dx-right.npy
 while read -r file row words; do
     refuses "--batch $file --first-row $row" "$words" "${ln[@]}" --y right.npy --batch "$file" --first-row "$row"
 done << 'END'
-part.npy 38 part.npy has 3 rows; from row 38 on x has 2
+part.npy 38 part.npy has 3 rows, but from row 38 on x has 2
 part.npy -1 --first-row
 part-odd.npy 0 part-odd.npy has shape (23,): not rows of x, which has (40, 24)
 part-turned.npy 5 part-turned.npy has shape (24, 3): not rows of x, which has (40, 24)
