@@ -71,8 +71,8 @@ Test(covering, any_three_that_can_meet_do) {
         size_t possible_rows;
         const size_t lacking = missing(&possible_rows);
         cr_expect(!lacking && !impossible && rows < possible_rows,
-                  "seed %d: %zu lacking, %zu of %zu rows impossible; %zu possible", (int)seed,
-                  lacking, impossible, rows, possible_rows);
+                  "seed %d: %zu triples lacking, %zu of %zu rows impossible; %zu possible",
+                  (int)seed, lacking, impossible, rows, possible_rows);
     }
 }
 

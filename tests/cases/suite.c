@@ -70,7 +70,7 @@ Test(suite, models_have_options) {
                            strstr(list.items[i].text, options[k % OPTIONS]) != NULL;
                 missing += met == 0;
             }
-        cr_expect(missing == 0, "seed %d: %zu of %zu lack an option", (int)seed, missing,
+        cr_expect(missing == 0, "seed %d: %zu of %zu options are missing", (int)seed, missing,
                   2 * count * OPTIONS);
         cases_free(&list);
     }
@@ -163,8 +163,8 @@ Test(suite, leaves_out_and_overwrites_every_argument) {
                 overwritten |= nl_args[a].replaces & nl_takes(op, pass);
         if (pass == NL_INFERENCE && !nl_layers[op].running) absent = overwritten = 0;
         cr_expect((s->absent & absent) == absent && s->overwritten == overwritten,
-                  "%s: left out %#x of %#x, overwritten %#x of %#x", spelled(&p), s->absent, absent,
-                  s->overwritten, overwritten);
+                  "%s: left out %#x, not %#x; overwritten %#x, not %#x", spelled(&p), s->absent,
+                  absent, s->overwritten, overwritten);
     }
 }
 

@@ -154,7 +154,7 @@ Test(invariance, of_missing_parameters) {
         cr_assert(!call(NULL, &p, t, residual, threads) && !call(NULL, &p, full, residual, threads),
                   "%s", nl_message());
         if (memcmp(t.y, full.y, bytes) != 0)
-            cr_assert_fail("%s%s, on %d threads: other bits without%s%s", spelled(&p),
+            cr_assert_fail("%s%s, on %d threads: the bits change without%s%s", spelled(&p),
                            residual ? "/residual" : "", threads, gain ? "" : " gamma",
                            shift ? "" : " beta");
     }

@@ -33,7 +33,7 @@ static void check_argument(const nl_problem *p, const struct job *job, nl_arg a)
     bool takes = all & bit; /* paired: needed if its partner is given */
     bool paired = a == NL_RESIDUAL || a == NL_RUNNING_MEAN || a == NL_RUNNING_VAR;
     if (takes != may_have(job, name))
-        cr_assert_fail("%s: the table and jobs[] differ in %s", of, name);
+        cr_assert_fail("%s: the table and jobs[] differ in whether %s is taken", of, name);
     if (takes && (nl_passes[p->pass].writes & bit) != (writes(job, name) ? bit : 0))
         cr_assert_fail("%s: the table and jobs[] differ in whether %s is written", of, name);
     nl_status status = has_field(a, p->pass) ? call(p, all | bit) : NL_BAD_ARGUMENT;

@@ -99,7 +99,8 @@ Test(registry, every_problem_has_an_implementation) {
                 }
                 bool meaningful = op == NL_BATCHNORM || pass != NL_INFERENCE;
                 if (meaningful ? !plain : takers != 0)
-                    cr_assert_fail("%s: %zu accept it, %zu in plain C", spelled(&p), takers, plain);
+                    cr_assert_fail("%s: %zu kernels accept it, %zu in plain C", spelled(&p), takers,
+                                   plain);
             }
 }
 

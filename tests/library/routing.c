@@ -64,7 +64,8 @@ Test(routing, what_is_chosen_fits) {
             nl_problem p = draw(i, 26);
             const int threads = 1 + (int)below(4, 12, i);
             const nl_impl *best = nl_best(&p, threads);
-            HOLDS(best && nl_accepts(best, &p) && nl_is_own(best), "the choice does not fit");
+            HOLDS(best && nl_accepts(best, &p) && nl_is_own(best),
+                  "the choice does not accept the problem");
             HOLDS(!strcmp(best->isa, nl_isa_best()) && !best->demonstration, best->name);
             HOLDS(threads > 1 || !best->threaded, "one thread gets a threaded rung");
             const nl_plan plan = nl_plan_of(best, &p, threads);
@@ -95,7 +96,7 @@ Test(routing, grows_with_the_rows) {
         p.stores = q.stores = NL_STORES_AUTO;
         q.n += 1 + below(100, 13, i);
         HOLDS(!nl_best(&p, 2)->threaded || nl_best(&q, 2)->threaded, "more rows, fewer threads");
-        HOLDS(!streams(&p) || streams(&q), "more rows do not stream");
+        HOLDS(!streams(&p) || streams(&q), "with more rows it does not stream");
     }
 }
 

@@ -253,7 +253,7 @@ Test(strides, the_short_suite_tells_tensors_apart) {
             for (size_t b = a; b < 4; b++) {
                 taken = by_gap[pass][a], instead = by_gap[pass][b];
                 cr_assert(found(&list, &mine[pass]) == (a != b),
-                          "%s: tensor %zu's strides for tensor %zu's", nl_pass_name(pass), taken,
+                          "%s: tensor %zu's strides used for tensor %zu", nl_pass_name(pass), taken,
                           instead);
             }
         cases_free(&list);

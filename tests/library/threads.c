@@ -31,7 +31,7 @@ static int compare(int threads) {
         trial_place(&one, m), trial_place(&many, m);
         trial_call(&one, 1), trial_call(&many, threads);
         if (!same_results(&one, &many))
-            cr_assert_fail("%s@%s on %s: other bits with %d threads", m->name, m->isa, text,
+            cr_assert_fail("%s@%s on %s: %d threads give other bits", m->name, m->isa, text,
                            threads);
         trial_end(&one), trial_end(&many);
         called++;

@@ -7,7 +7,7 @@ python=$1
 "$python" scripts/website.py --out build/site || fail "the site is not built"
 html=build/site/html
 foreign=$(grep -rhoE '<(script|link|img|iframe)[^>]*(src|href)="?(https?:)?//[^>]*' "$html" --include=*.html | grep -v 'rel="canonical"' | head -n 3) || true
-[[ ! $foreign ]] || fail "the pages ask other hosts: $foreign"
+[[ ! $foreign ]] || fail "the pages load from other hosts: $foreign"
 (($(grep -c '^Parameters$' $html/api/python.html) > 15)) || fail "the page of the Python package lacks parameters"
 
 # Pages that must stop the build.
@@ -21,7 +21,7 @@ build() { # TEXT: the site with a page that has it
     "$python" "$folder/copy/scripts/website.py" --out "$folder/out" >"$folder/said" 2>&1
 }
 spoil() { # WORDS TEXT: refused with these words
-    ! build "$2" || fail "the site is built with $2"
+    ! build "$2" || fail "the build accepts $2"
     grep -qF -- "$1" "$folder/said" || fail "the build does not name the fault in $2: $(tail -n 5 "$folder/said")"
 }
 build 'A [link](README.md#empty), and $x^2$.' || fail "no site: $(tail -n 5 "$folder/said")"

@@ -147,7 +147,7 @@ Test(measure, latin_squares) {
             }
         for (size_t a = 0; a < CANDIDATES; a++)
             for (size_t p = 0; p < CANDIDATES; p++)
-                cr_assert(seen[a][p] == 1, "block %zu: candidate %zu %zu times in position %zu",
+                cr_assert(seen[a][p] == 1, "block %zu: candidate %zu is %zu times in position %zu",
                           b / CANDIDATES, a, seen[a][p], p);
         same_as_first += b > 0 && same == CANDIDATES * CANDIDATES;
     }

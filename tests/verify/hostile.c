@@ -131,7 +131,7 @@ Test(hostile, every_mistake_is_named) {
         }
         trial_end(&t);
     }
-    fprintf(stderr, "%zu of %zu mistakes named\n", named, all);
+    fprintf(stderr, "%zu of %zu mistakes were named\n", named, all);
     cr_assert(named == all && all >= 40);
 }
 

@@ -58,7 +58,7 @@ static bool stored(nl_dtype t, const char *at, size_t k, lanes v) {
     }
     for (const char *p = page; p < page + page_size; p++) {
         if (*p == 0x5a || (p >= at && p < end)) continue;
-        snprintf(words_why, sizeof words_why, "%s: wrote at byte %td from its place", words_call,
+        snprintf(words_why, sizeof words_why, "%s: wrote %td bytes from its place", words_call,
                  p - at);
         return false;
     }
