@@ -189,7 +189,7 @@ def missing_parts(page, text):
     if len(answers) != 3 or any(len(answer.split()) < 5 for answer in answers) or questions.count("?") < 3:
         yield "has a section Questions with three questions, each answer in <details><summary>Answer</summary>"
     if len(section(text, "Sources").split()) < 10:
-        yield "has a section Sources that says what was checked against what"
+        yield "has a section Sources that says what was checked, and against which source"
 
 
 def run(program, *arguments):

@@ -161,15 +161,15 @@ def rounds(r):
 
 # (chapter, question, answer, the function that computes the words in braces)
 QUESTIONS = [
-    (0, "What does a case name, what does an implementation name, and to which of the two does an error bound belong?", "A case: layer, pass, type, shape, data. An implementation: how it is computed. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
+    (0, "What does a case name, what does an implementation name, and to which of the two does an error bound belong?", "A case names layer, pass, type, shape and data. An implementation names how they are computed. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
     (1, "All weights of a plain network are {a} times those of He's initialization. By which factor do the activations of layer {layers} differ from those of layer 0?", "{a}^{layers} = {size}.", powers),
     (1, "In a plain network every weight is He's initialization times a factor a. Why do the weight gradients of all layers change by the same factor?", "dW_l = δ_l x_{l−1}^T: δ_l has the factor a^(L−l), x_{l−1} has a^(l−1), and the product a^(L−1) does not depend on l.", None),
     (1, "The rows of x in front of RMSNorm become ten times as large. How do y and dx change?", "y does not change, up to eps; dx becomes a tenth.", None),
     (2, "A channel has the values {row}, with eps = 0. What are its mean, its biased and unbiased variance, and y?", "Mean {mean}, variance {var} and {unbiased}, y = {y}.", batch),
-    (2, "Which elements of a tensor [n][c][s] share statistics in BatchNorm, LayerNorm, InstanceNorm and GroupNorm?", "A channel (n · s values); a sample (c · s); a sample and channel (s); a sample and c / groups channels.", None),
+    (2, "Which elements of a tensor [n][c][s] share statistics in BatchNorm, LayerNorm, InstanceNorm and GroupNorm?", "BatchNorm: a channel (n · s values). LayerNorm: a sample (c · s). InstanceNorm: a channel of a sample (s). GroupNorm: c / groups channels of a sample.", None),
     (2, "Somebody copies Keras's momentum of 0.99 into PyTorch unchanged. What is the running mean then?", "Nearly the last batch's mean, because PyTorch's momentum is the weight of the new value.", None),
     (2, "Fold a BatchNorm at inference into the linear layer x = W h + d in front of it.", "With a_j = γ_j rstd_j, row j of W is multiplied by a_j, and d_j becomes a_j (d_j − mean_j) + β_j.", None),
-    (3, "A share of {share} of a batch is zero padding, and the real rows have mean 0. By which factor does BatchNorm's output of a real row grow?", "1 / √(1 − {share}) = {factor}.", padded),
+    (3, "Rows of zeros, as padding, are {share} of a batch; the real rows have mean 0. By which factor does BatchNorm's output of a real row grow?", "1 / √(1 − {share}) = {factor}.", padded),
     (3, "Which of BatchNorm's four problems in a language model does masking the padding solve, and which does a larger batch solve?", "Masking solves the padding. A larger batch solves the noise, and most of the gap between training and inference. Neither solves the look ahead.", None),
     (3, "Why is there no gap between training and inference in LayerNorm?", "In training and inference the statistics come from the row itself; LayerNorm has no running statistics.", None),
     (4, "What is LayerNorm's xhat of the row {row}, with eps = 0?", "{y}", lambda r: norm_of("layernorm", r)),
@@ -206,12 +206,12 @@ QUESTIONS = [
     (12, "An operation takes {latency} cycles, and {starts} can start in each cycle. How many vectors of {lanes} floats must be in flight to use every cycle, and how many sums is that?", "{vectors}; {floats}.", chains),
     (12, "RMSNorm of {n} x {c} in {type}: how many bytes move at least, and how long does that take at 20 GB/s, in µs?", "{bytes}; {ms} µs.", bytes_of),
     (12, "What limits a kernel left of the ridge, and what right of it? Which limit does neither side show?", "Bytes limit it left of the ridge, operations right of it. Neither side shows latency.", None),
-    (12, "What does a streaming store save, and when does it cost?", "It saves reading the line that is overwritten. It costs when y is read soon: y is then in no cache.", None),
+    (12, "What does a streaming store save, and when does it cost time?", "It saves reading the line that is overwritten. It costs time when y is read soon: y is then in no cache.", None),
     (13, "Why is a rung with four vector accumulators 1.6 times as fast as a rung with one, and not 4 times?", "The output and the loads take time too: one cost fell, and another became the limit.", None),
     (13, "What does `vload` with k < VLEN and zeros in the other lanes replace?", "The second loop for the rest of a row. Vector kernels often have their bugs in that loop.", None),
     (14, "A kernel takes {time} µs on one thread, and a fork takes {fork} µs. What is the least time on {count} threads?", "{fork} + {time} / {count} = {least} µs.", threads),
     (14, "What is the difference between a race and false sharing?", "A race gives wrong results; false sharing gives right results, but slowly.", None),
-    (14, "How does one get the same bits on any number of threads, and in any batch?", "Cut the work by the problem, not by the threads, and add in a fixed order. Use one order for a row, whatever the number of rows.", None),
+    (14, "How does one get the same bits on any number of threads, and in any batch?", "Divide the work by the problem's shape, not by the number of threads, and add in a fixed order. Use one order for a row, whatever the number of rows.", None),
     (15, "With {n} rounds, how probable is it that the interval from the smallest ratio to the largest holds the median?", "1 − 2 · 2^−{n}: {chance} %.", rounds),
     (15, "An interval is [0.97, 1.08] and the margin 2 %. Which verdict follows, and what would SAME need?", "NOT RESOLVED. SAME needs an interval inside [0.98, 1.02], and an A/A band as narrow.", None),
     (15, "Why can more rounds in one process not replace other processes?", "The places of code and buffers, and the hour, are drawn once for each process. Varying them needs passes and sittings.", None),
@@ -220,7 +220,7 @@ QUESTIONS = [
     (17, "Which bound in units does 1 + 8 + c / L + L give for RMSNorm in L = {lanes} lanes with c = {c}?", "{bound}.", lost),
     (17, "Which wrong value passes a checker with `if (diff > tolerance) fail`?", "NaN: every comparison with it is false.", None),
     (18, "Predict the gain of “two rows at a time share the loads of γ and β”, and name the resource that this idea forgets.", "Six loads instead of eight: three quarters of the time, if loads are the limit. It forgets registers.", None),
-    (19, "How many messages do two-pass and Chan's merge need for BatchNorm forward over two ranks? What does a message of the merge carry, and why can one not add the variances?", "Two and one; a message carries count, mean and M2 of each channel. Without d² n_a n_b / n the sum ignores the distance between the ranks' means.", None),
+    (19, "How many messages do two-pass and Chan's merge need for BatchNorm forward over two ranks? What does a message of the merge carry, and why can one not add the variances?", "Two-pass needs two, the merge one. Its message carries count, mean and M2 of each channel. Without d² n_a n_b / n the sum ignores the distance between the ranks' means.", None),
 ]
 
 

@@ -236,7 +236,7 @@ def chapter_06(c):
     c.text(60, 40, "angle = η |g| / |w|, and |g| is in proportion to 1 / |w|", bold=True)
 
 
-@picture("The residual stream: pre-norm widens, post-norm is brought back at each layer", 290)
+@picture("The residual stream widens with pre-norm, and post-norm brings it back at each layer", 290)
 def chapter_07(c):
     for top, name, pre in ((75, "pre-norm", True), (200, "post-norm", False)):
         c.text(15, top - 35, name, bold=True)
@@ -452,7 +452,7 @@ def chapter_16(c):
     c.text(30, 204, "saving of the step = norm's share of the step × saving of the norm", size=14, colour="soft")
 
 
-@picture("Error and bound: a right kernel below its bound, a wrong one above it where the data are hard", 260)
+@picture("Error and bound: a right kernel below its bound, a wrong one above its bound on hard data", 260)
 def chapter_17(c):
     def at(units):
         return 210 + 70 * math.log10(units)
@@ -467,7 +467,7 @@ def chapter_17(c):
         c.box(at(1), y - 9, at(error) - at(1), 18, "fill-b" if "wrong" in name else "fill-a")
         c.line(at(bound), y - 15, at(bound), y + 15, "ink", 3)
     c.text(at(bound) + 8, 40, "bound", size=14)
-    c.text(20, 250, "error, units: on easy data both pass, on hard data one does not", size=14, colour="soft")
+    c.text(20, 250, "error, units: both kernels pass on easy data, one fails on hard data", size=14, colour="soft")
 
 
 @picture("A prediction and its measurement: the distance is the lesson", 240)
@@ -481,7 +481,7 @@ def chapter_18(c):
     c.text(200, 210, "time; the prediction counts loads, but no spilled registers", size=14, colour="soft")
 
 
-@picture("Across ranks: each has its own count, mean and squares; one exchange merges them", 240)
+@picture("Each rank has its own count, mean and squares; one exchange merges them", 240)
 def chapter_19(c):
     for i in range(4):
         x = 40 + 165 * i

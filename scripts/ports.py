@@ -60,7 +60,7 @@ def wanted(program):
 class Stepper:
     """A process that ptrace() runs one instruction at a time."""
     TRACEME, PEEK, PEEKUSER, POKE, CONTINUE, STEP, GETREGS, SETREGS = 0, 1, 3, 4, 7, 9, 12, 13
-    IP, SP = 16, 19  # registers, by their place in the kernel's structure
+    IP, SP = 16, 19  # indices of registers in the kernel's user_regs_struct
 
     def __init__(self, arguments):
         self.libc = ctypes.CDLL(None, use_errno=True)

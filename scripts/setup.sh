@@ -8,7 +8,7 @@
 # packages, and CMake if it is missing or too old, go to .venv and nowhere else.
 # shellcheck shell=bash
 
-# what         | how to see it                      | apt-get          | dnf             | pacman    | brew
+# what         | a command that finds it            | apt-get          | dnf             | pacman    | brew
 needs='
 a C compiler   | includes gcc stdio.h               | gcc libc6-dev    | gcc             | gcc       | gcc
 make           | command -v make                    | make             | make            | make      | make

@@ -95,7 +95,7 @@ def prose(text):
 
 
 def in_link(text, at):
-    """Does the place lie between [ and ]( in one paragraph?"""
+    """Is the place inside the text of a link?"""
     before = text[text.rfind("\n\n", 0, at) + 1:at]
     opened = before.rfind("[") > before.rfind("]")
     return opened and re.match(r"[^\[\]]*\]\(", text[at:]) is not None

@@ -22,8 +22,8 @@ def draw(page):
     page.bars(axes, [(NAMES[kind], mean(errors), min(errors), max(errors), f"{mean(errors):.1f} % at rate {rate:g}", colour)
                      for (kind, (errors, rate)), colour in zip(best.items(), ("blue", "blue", "amber", "amber"))])
     axes.set_xlim(0, 1.45 * max(max(errors) for errors, _ in best.values()))
-    page.note("8 layers, 12 × 12 digits, each at its best of four rates; blue: these rescale. Strokes: from the best of the seeds "
-              "to the worst.")
+    page.note("8 layers, 12 × 12 digits, each norm at its best of four rates; blue: norms that rescale. Strokes: from the "
+              "best seed to the worst.")
     (alone, _), (both, _) = best["rescale"], best["full"]
     alike = max(min(alone), min(both)) <= min(max(alone), max(both))  # the strokes overlap
     return (f"Rescaling alone and both are wrong on {mean(alone):.0f} and {mean(both):.0f} % of the pictures"

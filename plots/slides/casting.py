@@ -22,5 +22,5 @@ def draw(page):
               f"grows as a power of the depth: {min(right):.2f} to {max(right):.2f} for the right orders, "
               f"{power['wrong: sum truncated']:.2f} for the truncated sum.")
     last = {name: panel[name][1][-1] for name in SERIES}
-    return (f"All right orders of rounding err alike; a truncated sum errs {last['wrong: sum truncated'] / last['last']:.1f} "
-            f"times as much after {panel['last'][0][-1]:.0f} layers")
+    return (f"All right orders of rounding have similar errors; a truncated sum has {last['wrong: sum truncated'] / last['last']:.1f} "
+            f"times the error after {panel['last'][0][-1]:.0f} layers")

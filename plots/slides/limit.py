@@ -23,7 +23,7 @@ def draw(page):
     slide.log_y(axes, min(low for points in ends.values() for _, _, low, _ in points) / 1.5,
                 max(high for points in ends.values() for *_, high in points) * 1.5)
     page.names(axes)
-    page.note("Bytes as the program moves them, once for each read and each write. Pale strokes: 95 % intervals.")
+    page.note("A byte counts once for each time that the program reads or writes it. Pale strokes: 95 % intervals.")
     reads = ends["read", "-"]
     best = max(point[1] for point in reads)
     return f"This machine reads {best:.0f} GB/s from its first cache and {reads[-1][1]:.0f} GB/s in {speed.human(reads[-1][0])}"

@@ -18,7 +18,7 @@ def draw(page):
     lost = {impl: len(lost[impl]) for impl in RUNGS if impl in lost}
     if len(lost) < 2:
         raise slide.Missing(f"{SOURCE} lacks LayerNorm's rungs")
-    axes = page.axes(left=2.6, right=0.6, xlabel=f"exhibits, of {len(exhibits)}, without a promise and off by over {FAR:,} units")
+    axes = page.axes(left=2.6, right=0.6, xlabel=f"exhibits, of {len(exhibits)}, with no error bound and an error over {FAR:,} units")
     page.bars(axes, [(RUNGS[impl], count, None, None, f"{count}", "amber" if count else "blue") for impl, count in lost.items()])
     axes.set_xlim(0, len(exhibits))
     page.note("Most exhibits are inputs from bug reports of released libraries; docs/museum.md has the sources.")

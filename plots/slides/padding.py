@@ -12,7 +12,7 @@ def draw(page):
         page.line(axes, [100 * x for x in xs], ys, shown)
     axes.set_ylim(0, None)
     page.names(axes)
-    page.note("Zeros that count as tokens, beside 252 real rows; the output of those alone has an rms of 1 around its mean.")
+    page.note("252 real rows, and rows of zeros that count as tokens. Without padding the output has an rms of 1 around its mean.")
     half = {name: dict(zip(*panel[name]))[0.5] for name in NAMES}
     return (f"When half of the rows are padding BatchNorm's output moves by {100 * half['BatchNorm, mean 0']:.0f} %, "
             f"LayerNorm's and RMSNorm's by {100 * max(half[name] for name in NAMES if 'Batch' not in name):.0f} %")

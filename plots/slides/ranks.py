@@ -18,7 +18,7 @@ def draw(page):
     curves = page.curves()
     fits = {name: fit(*line) for name, line in curves.get("any", {}).items()}
     if "veth" not in fits or "library" not in curves:
-        raise slide.Missing("ranks lacks networks: mpi/network.sh needs root")
+        raise slide.Missing("ranks lacks networks: run mpi/network.sh as root")
     fits |= {name: fits["veth"] + [delay, 0] for name, delay in PAPER.items()}
     times = {name: latency + BYTES * byte for name, (latency, byte) in fits.items()}
     sample = 2 * min(np.divide(*curves["library"]["veth"][::-1]))  # ns of the library's kernel
@@ -31,6 +31,6 @@ def draw(page):
     axes.axhline(50, color=page.muted, linewidth=1.6, linestyle=(0, (2, 2)), zorder=0.6)
     axes.text(0.72, 50, "below: two are faster", transform=axes.get_yaxis_transform(), fontsize=slide.NOTE + 2, color=page.muted, va="bottom")
     page.names(axes)
-    page.note("One allreduce, fitted, beside the library's kernel. veth: two network namespaces of one machine; the delays are assumed.")
+    page.note("The fitted time of one allreduce, and the library's kernel. veth: two network namespaces of one machine; the delays are assumed.")
     first, last = (2 * times[name] / sample for name in ("veth", "200 µs, on paper"))
     return f"Two ranks pay from a batch of {np.ceil(first):.0f} on, and with 200 µs of delay from {np.ceil(last):.0f} on"

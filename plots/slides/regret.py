@@ -18,7 +18,7 @@ def draw(page):
     if not regrets:
         raise slide.Missing(f"{SOURCE} has no choice of nl_best()")
     regrets.sort()
-    axes = page.axes(xlabel="cases, from the best choice to the worst", ylabel="the fastest rung would be so much faster, %", right=0.6)
+    axes = page.axes(xlabel="cases, from the best choice to the worst", ylabel="how much faster the fastest rung is, %", right=0.6)
     xs = range(1, len(regrets) + 1)
     page.line(axes, list(xs), regrets, "regret")
     axes.axhline(5, color=page.muted, linewidth=2, linestyle=(0, (2, 2)))

@@ -99,7 +99,7 @@ def draw(page):
             bars.append(f"{most:.0f}")
             axes.plot([x / 1.2, x * 1.2], [most, most], color=page.colours[colour], linewidth=6, zorder=2)
     page.points(axes, named)
-    page.note("64 × 1024: x and y fit L2. Lines: the fastest copy in each place. Flops as in the formula, bytes once each. "
+    page.note("64 × 1024: x and y fit L2. Lines: the fastest copy in each place. Flops as in the formula; each byte counts once. "
               + ("" if top else "The peak of multiply-adds was not measured. ")
               + f"Bars: what the rungs' instructions allow, {' and '.join(bars)} Gflop/s." * bool(bars))
     second = min(1, len(lines) - 1)

@@ -64,5 +64,5 @@ def draw(page):
         missed += sum(not float(row["log_low"]) <= middle <= float(row["log_high"]) for row in own)
         told += len(own)
     page.note(f"{told} intervals of one process each; about 5 % would miss if processes and hours did not differ.")
-    return (f"{100 * missed / told:.0f} % of the intervals of one process miss what {len(found)} passes agree on: so an answer "
-            "takes several, in different hours")
+    return (f"{100 * missed / told:.0f} % of the intervals of one process miss what {len(found)} passes agree on: an answer "
+            "needs several passes, in different hours")

@@ -22,7 +22,7 @@ _PARAMETERS = {
     "residual": ("as x", "Is added to x in float32; the sum is normalized."),
     "cast_before_weight": ("bool", "Round the normalized value to x's type before gamma multiplies it (Llama, vLLM)."),
     "rounded_sum": ("bool", "Round the sum with the residual to x's type before it is normalized (transformers)."),
-    "out": ("as x", "Receives the result; None: a new array. May be x; in backward, dy or dresidual."),
+    "out": ("as x", "Receives the result; None: a new array. May be x or, in backward, dy or dresidual."),
     "residual_out": ("as x", "Receives x + residual, rounded: the x of the backward pass. May be residual."),
     "mean": (_ROWS, "The statistics. Forward writes them, backward reads them; None: backward computes them."),
     "rstd": (_ROWS, "The statistics. Forward writes them, backward reads them; None: backward computes them."),

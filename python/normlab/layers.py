@@ -41,7 +41,7 @@ def layer_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, mean
                         rstd: Array | None = None, eps: float = 1e-5, dresidual: Array | None = None,
                         out: Array | None = None, dgamma: Array | None = None, dbeta: Array | None = None,
                         impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
-    """The gradients of layer_norm, from dy. x is its input or, with a residual, residual_out.
+    """The gradients of layer_norm, from dy. x: the input of layer_norm or, with a residual, its residual_out.
 
     >>> x = numpy.array([[1, 2, 4]], "float32")
     >>> normlab.layer_norm_backward(numpy.ones_like(x), x)[2]
@@ -70,7 +70,7 @@ def rms_norm(x: Array, gamma: Array | None = None, *, eps: float = 1e-5, residua
 def rms_norm_backward(dy: Array, x: Array, gamma: Array | None = None, *, rstd: Array | None = None,
                       eps: float = 1e-5, dresidual: Array | None = None, out: Array | None = None,
                       dgamma: Array | None = None, impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
-    """The gradients of rms_norm, from dy. x is its input or, with a residual, residual_out.
+    """The gradients of rms_norm, from dy. x: the input of rms_norm or, with a residual, its residual_out.
 
     >>> x = numpy.array([[1, 1]], "float32")
     >>> normlab.rms_norm_backward(x, x, eps=0)[1]
@@ -101,7 +101,7 @@ def qwen2_rms_norm(x: Array, w: Array | None = None, *, eps: float = 1e-6, resid
 def qwen2_rms_norm_backward(dy: Array, x: Array, w: Array | None = None, *, rstd: Array | None = None,
                             eps: float = 1e-6, dresidual: Array | None = None, out: Array | None = None,
                             dw: Array | None = None, impl: Impl = None, threads: int = 1) -> tuple[Any, ...]:
-    """The gradients of qwen2_rms_norm, from dy. x is its input or, with a residual, residual_out.
+    """The gradients of qwen2_rms_norm, from dy. x: the input of qwen2_rms_norm or, with a residual, its residual_out.
 
     >>> x = numpy.array([[1, 1]], "float32")
     >>> normlab.qwen2_rms_norm_backward(x, x, eps=0)[1]

@@ -21,7 +21,7 @@ FAST_FUNCTION(truth_judge);
 /* Reads the arguments of both functions; checks shapes and problem. False: raised. */
 bool truth_read(PyObject *const *args, Py_ssize_t count, PyObject *names, call *k);
 
-/* Return the fields of normlab.Case, with bfloat16 as uint16; those of normlab.Exhibit. */
+/* Return the fields of a normlab.Case (bfloat16 as uint16); the fields of each normlab.Exhibit. */
 FUNCTION(data_case);
 FUNCTION(data_museum);
 
