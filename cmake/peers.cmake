@@ -81,7 +81,7 @@ if(NORMLAB_PEERS)
     endif()
     nl_add_peer(torch "PyTorch in ${torch}" "${why}")
 
-    # ONNX Runtime's release archives have library and headers; its Python package has the library alone.
+    # ONNX Runtime's release archives have library and headers; its Python package has no headers.
     find_path(ONNXRUNTIME_INCLUDE_DIR onnxruntime_c_api.h PATH_SUFFIXES onnxruntime
         onnxruntime/core/session)
     find_library(ONNXRUNTIME_LIBRARY onnxruntime)

@@ -35,7 +35,7 @@ typedef struct acceptance {
     unsigned compares;                   /* NL_BIT() of each compared output */
     int more_seeds;
     bool own_options; /* adds the options of the kernel's own case */
-    bool jacobian;    /* a call for each element of dy, which is 1 there */
+    bool jacobian;    /* one call per element: dy is 1 there, else 0 */
 } acceptance;
 
 extern const acceptance acceptances[ACCEPTANCES];

@@ -15,7 +15,7 @@ typedef struct suspect {
     bool mutated; /* impl is made from w before each test */
     wrong w;
     char formula[32]; /* name of the mistake; impl is not called */
-    const char *when; /* NULL, or what else the failure needs: many calls */
+    const char *when; /* NULL, or "called again and again" if only this fails */
     fate fates[ACCEPTANCES];
     int examined; /* number of tests that ran it */
 } suspect;

@@ -174,7 +174,7 @@ static void check_exact(const trial *m, size_t g) {
     }
     float mean = sums[0] / (float)size, var = square_sums[0] / (float)size - mean * mean;
     double exact_var = squares / (double)size - (double)mean * (double)mean;
-    const bool centred = nl_layers[m->c.problem.op].centred; /* else it is rounded in odd groups */
+    const bool centred = nl_layers[m->c.problem.op].centred; /* else odd groups round the mean */
     bool right = (size % 2 && !centred) || (double)mean * (double)size == sum;
     right = right && (size % 2 || (double)var == exact_var);
     for (int k = 0; k < 3; k++) right = right && sums[k] == sum && square_sums[k] == squares;

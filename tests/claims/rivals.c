@@ -1,5 +1,5 @@
-/* The rivals that race against norms are right, and the error of folding is explained by its
- * roundings. SPDX-License-Identifier: MIT */
+/* Tests that the rivals of norms in races are right, and that roundings explain the error of
+ * folding. SPDX-License-Identifier: MIT */
 #include "claims/quantity.h"
 #include "claims/pointwise.h"
 #include "claims/rivals.h"
@@ -48,8 +48,8 @@ Test(rivals, names) {
     fixtures_free(&r.all);
 }
 
-/* Rivals outside the table have no backward pass and no options, so a race that needs these must
- * refuse such rivals. */
+/* Rivals that are not in the table of kernels have no backward pass and no options. Races that need
+ * these must refuse them. */
 Test(rivals, cases_that_are_not_theirs) {
     static const char *const wrong[][2] = {
         {"rmsnorm>dyt", "backward/f32/3x64/normal"},

@@ -276,7 +276,7 @@ static void expect_hint(wrong w, const char *one, const char *shown, const char 
     free(text);
 }
 
-/* A cause must explain other failures too, and more than a row of one number. */
+/* A cause must explain other failures too, and a row of more than one number. */
 Test(hints, agree_with_other_failures) {
     const wrong eps = {.eps = 1e-12f}, two = {.no_beta = true, .next_x = true};
     const char *far = LN_ "3x37/scale:1e-5/eps=0.01";

@@ -1,4 +1,4 @@
-/* Parameters in x's type give the bits of the same values as floats, and their gradients are
+/* Parameters stored in x's type give the same bits as if stored as floats, and their gradients are
  * rounded once, to nearest even. SPDX-License-Identifier: MIT */
 #include "trial.h"
 

@@ -15,9 +15,9 @@ static double theory(const char *csv, const study *s, const char *panel, const c
 }
 
 /* In f32 all orders of rounding give the same bits, even after 72 layers. In every type, 1 + w
- * gives the bits of a stored gain. One rounding costs half an ulp. One before the weight, which is
- * up to 2, adds up to 1. Errors grow as the root of the depth, those of a truncated sum as the
- * depth. */
+ * gives the bits of a stored gain. One rounding costs half an ulp; another, before the weight of
+ * up to 2, adds up to 1. Errors grow as the root of the depth, or as the depth if the sum is
+ * truncated. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
                                          "before weight, sum rounded"};

@@ -45,7 +45,7 @@ Test(checker, rejects_every_mutant) {
 }
 
 /* Results are within the bound, but a row's last bits depend on the number of rows or on the row's
- * place. This is noted, and is a failure if kernels promise equal bits. */
+ * place. The verdict notes it; with verify_batches it is a failure. */
 Test(checker, sees_bits_that_depend_on_the_batch) {
     static const struct {
         const char *text;

@@ -49,7 +49,7 @@ static void *wait_long(void *unused) {
     return unused;
 }
 
-/* The address just above the stack. A write far before a buffer there must be noticed. */
+/* The address just above the stack: a write here, far before some buffer, must be noticed. */
 static volatile char *above_stack(void) {
     pthread_attr_t stack;
     void *at;
@@ -140,8 +140,8 @@ static size_t much_scratch(const nl_problem *p) {
     return SIZE_MAX / 1024;
 }
 
-/* After y's guard page comes the memory of dx, which forward does not use. A kernel may also ask
- * for too much scratch. */
+/* After y's guard page comes the memory of dx, which forward does not use. A kernel may also
+ * request too much scratch. */
 Test(hostile, no_absent_buffer_and_no_huge_one) {
     trial t;
     trial_make(&t, passes[0].text);

@@ -112,7 +112,7 @@ static bool pairs_are_right(nl_dtype t) {
     return true;
 }
 
-/* Tests storing every value, vround, which must give the same numbers, and vkeep. */
+/* Tests stores of every value, vround (which must give the same numbers), and vkeep. */
 static bool rounding_is_right(nl_dtype t) {
     for (size_t n = 0; n < VALUES; n += VLEN) {
         lanes v, want;
