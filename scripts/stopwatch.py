@@ -2,7 +2,7 @@
 """Measures how long the commands of a contributor take, and writes the medians into CONTRIBUTING.md.
 
     scripts/stopwatch.py [--times 3] [ROW...]
-        ROW: program, header, check, all, peers, package; without one, all of them, which takes hours
+        ROW: program, header, check, all, reproduce, peers, package; without one, all of them, which takes hours
 
 Each time begins with a fresh clone of HEAD in a temporary folder. What a command needs, such as the program before a
 header changes, is built first and not counted. Rows that are not measured keep their text on the page. Use the machine
@@ -22,16 +22,17 @@ import markers
 ROOT = markers.ROOT
 PAGE = ROOT / "CONTRIBUTING.md"
 KEPT = ROOT / "build/check/stopwatch"  # the logs of a failed command
-PROGRAM = "cmake --preset release && cmake --build --preset release --target normlab_program"
+PROGRAM = "export CMAKE_GENERATOR=Ninja && cmake --preset release && cmake --build --preset release --target normlab_program"
 DEV = PROGRAM.replace("release", "dev")
 # name: (its name on the page, the uncounted command, the timed command)
 ROWS = {
-    "program": ("the program: `cmake --preset release`, then `--build` with the target `normlab_program`", "true", PROGRAM),
+    "program": ("the program, with Ninja: `cmake --preset release`, then `--build` with the target `normlab_program`", "true", PROGRAM),
     "header": ("a changed header of `optimized/`: build again with the preset `dev`, and check one rung",
                f"{DEV} && test -f optimized/rows/rows.h && echo >>optimized/rows/rows.h",
                f"{DEV} && build/dev/normlab check --impl optimized/rows_pipelined"),
     "check": ("`./check`", "true", "./check"),
     "all": ("`./check --all`", "true", "./check --all"),
+    "reproduce": ("`./reproduce`", "true", "./reproduce"),
     "peers": ("`./reproduce --peers`, without downloads and measurements",
               f"{{ [ ! -e '{ROOT}/.venv-peers' ] || ln -s '{ROOT}/.venv-peers' .; }} && "
               "./reproduce --peers --build && rm -rf build/peers", "./reproduce --peers --build"),
