@@ -116,7 +116,7 @@ static bool eat_shape(const char **p, npy *a) {
 
 typedef struct header {
     char type[32];
-    bool fields, fortran; /* fields: a list instead of a type */
+    bool fields, fortran; /* fields: the type is a list of fields */
 } header;
 
 /* Parses each of the three keys exactly once, in any order; false: malformed at *p. */

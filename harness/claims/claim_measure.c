@@ -114,7 +114,7 @@ void claims_decide(claims_job *j) {
                 snprintf(s->why, sizeof s->why, "not measured: %s",
                          claim_is_elsewhere(s)
                              ? "run python -m normlab.frameworks, then use --measured"
-                             : "no pass of this evidence has the race");
+                             : "no pass here has timed it");
             const bool missing = left_out || (c->q->of && claim_lacks(s->why));
             j->settings_measured += s->measured;
             if (s->measured || missing) continue;

@@ -17,7 +17,7 @@ typedef struct race_row {
     bool ok;
     double ratio, low, high, aa, band; /* logarithms; aa: a against itself */
     size_t rounds;
-    size_t pass; /* number of the pass; its rows share it */
+    size_t pass; /* number of the pass, equal in all its rows */
     double when; /* start of the pass, in seconds; 0: not known */
 } race_row;
 

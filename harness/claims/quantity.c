@@ -31,8 +31,8 @@ static bool state_bytes(const question *q, figure *out) {
     return exactly((double)saved / (double)q->two[0]->c.problem.n, out);
 }
 
-/* The state that RMSNorm saves, as a share of all that LayerNorm's forward keeps for backward: x
- * and the statistics. */
+/* The state that only LayerNorm needs, as a share of all that its forward keeps for backward: x and
+ * the statistics. */
 static bool state_share(const question *q, figure *out) {
     double x = (double)q->two[0]->data.bytes[NL_X], layer = (double)case_state_bytes(&q->two[0]->c);
     return exactly(100 * (layer - (double)case_state_bytes(&q->two[1]->c)) / (x + layer), out);
@@ -52,7 +52,7 @@ static bool traffic(const question *q, figure *out) {
     if (!m->transfers[0])
         return exactly(100 * (1 - (double)case_bytes(&q->two[1]->c) / (double)case_bytes(c)), out);
     if (c->problem.pass != NL_FORWARD || c->problem.dtype != NL_F32 || c->residual)
-        return fail(q, "the transfers of '%s' are counted forward, in f32 without a residual",
+        return fail(q, "the transfers of '%s' are counted forward, in f32, without a residual",
                     q->how);
     return exactly(100 * (1 - (double)m->transfers[1] / m->transfers[0]), out);
 }
@@ -155,8 +155,8 @@ static bool from_y(const question *q, figure *out) {
     return exactly(folds_from_y(q->two[0]), out);
 }
 
-/* HOW is tN. With N-fold tensor parallelism a layer saves s b h (10 + 24 / N) bytes besides the
- * attention matrix; 4 s b h bytes are the inputs of the layer's two norms. */
+/* HOW is tN. With N-fold tensor parallelism a layer keeps s b h (10 + 24 / N) bytes for backward,
+ * besides the attention matrix; 4 s b h of them are the inputs of the layer's two norms. */
 static bool norm_inputs(const question *q, figure *out) {
     char *end = NULL;
     const double n = q->how[0] == 't' ? strtod(q->how + 1, &end) : 0;
@@ -218,7 +218,7 @@ const quantity quantities[] = {
      " % of the state", .get = state_share},
     {"parameters", "vectors", "learned vectors of c numbers that RMSNorm saves", NAN,
      "learned vectors saved: ", "", .get = parameters},
-    {"qwen_start", "elements", "elements of y that differ: Qwen2RMSNorm with w = 0, no gain", NAN,
+    {"qwen_start", "elements", "elements of y that differ: Qwen2RMSNorm, w = 0, from no gain", NAN,
      "elements that differ: ", "", .get = qwen_start},
     {"flops_share", "%", "operations of two norms over operations of a transformer block", NAN,
      "norms are ", " % of the operations", .get = flops_share},
@@ -237,7 +237,7 @@ const quantity quantities[] = {
      1, "the error is ", " times as large", .get = centring_folded, .pass = "forward"},
     {"ones", "%", "a row's mean over its rms; HOW: average (over rows, signed) or size (unsigned)",
      0, "the mean is ", " % of the rms", .get = ones, .pass = "forward"},
-    {"from_y", "x", "rms error of dx, by backward from y over backward from x", 1, "the error is ",
+    {"from_y", "x", "rms error of dx: backward from y, over backward from x", 1, "the error is ",
      " times as large", .get = from_y, .pass = "backward"},
     {"norm_inputs", "%",
      "the norms' inputs as a share of the activations; HOW: tN, N processors "

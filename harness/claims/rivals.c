@@ -204,7 +204,7 @@ static bool make(race *r, const rival *of, const char *tail, contender *k) {
     if ((of->pointwise || of->product || of->norms) && c->problem.dtype != NL_F32)
         return fail(r, "this rival computes only f32");
     if (of->impl && !(k->norm.impl[0] = impl_of(of, problem_of(k))))
-        return fail(r, "not measured: this processor does not run it");
+        return fail(r, "not measured: this processor does not run this rival");
     return !of->product || make_product(r, k);
 }
 

@@ -24,7 +24,7 @@ const char arrays_usage[] =
     "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
     "  --residual FILE            added to x first; x's shape and type\n"
     "  --gate FILE                needed by the gated layers; x's shape and type\n"
-    "  --eps NUMBER               inside the root          default: 1e-5\n"
+    "  --eps NUMBER               added inside the root    default: 1e-5\n"
     "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
     "  --sum HOW                  float: normalize x + residual in float; rounded: in x's type\n"
     "  --inference                batchnorm with --running-mean FILE and --running-var FILE\n";

@@ -32,7 +32,7 @@ typedef struct job {
     nl_case at;                        /* the case of `first`; later the timed case */
 } job;
 
-/* A kernel under construction may print. */
+/* Shows what a kernel under construction prints. */
 static struct {
     const nl_case *c; /* NULL: do not show the kernel's output */
     size_t cases;     /* that printed */

@@ -20,8 +20,8 @@ bool counting_works(void);
 /* The widest instruction set that the tool simulates and this machine runs. */
 const char *counting_isa(void);
 
-/* Counts a call of an implementation of the table or, unless `library` is NULL, of this library.
- * The kernel runs without a sandbox. False: `error` has the reason. */
+/* Counts a call of an implementation, of the table or (unless NULL) of the file `library`. The
+ * kernel runs without a sandbox. False: `error` has the reason. */
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size);
 

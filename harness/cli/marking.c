@@ -118,8 +118,8 @@ static int compare_bits(const grading *j, const nl_case *c, const nl_data *data,
         same = examine(c, data, j->impl, how, take_bits, &bits[i]) && bits[i] == bits[0];
         k->right = same;
         if (!same && i == TEAMS - 1)
-            snprintf(k->text, sizeof k->text, "%s\ntwo calls on %d threads differ: a race", c->text,
-                     teams[i]);
+            snprintf(k->text, sizeof k->text, "%s\ntwo calls on %d threads differ: a data race",
+                     c->text, teams[i]);
         else if (!same)
             snprintf(k->text, sizeof k->text,
                      "%s\nthe bits on %d threads are not those on 1: the order of a sum depends on "
@@ -150,7 +150,7 @@ static bool grade_bits(grading *j, const part *p) {
         answer_free(&want), data_free(&data);
     }
     if (k->right && threads == 1 && nl_has_openmp()) {
-        snprintf(k->text, sizeof k->text, "it is .threaded, and started no thread on any case");
+        snprintf(k->text, sizeof k->text, "it is .threaded, but started no thread on any case");
         k->right = false;
     }
     if (!k->right) return true;

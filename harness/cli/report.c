@@ -135,7 +135,7 @@ static void write_table_timing(report *r, const row *w) {
         fprintf(r->table, "\n%*swould need about %zu more rounds", NAME + 3, "", t->rounds_to_go);
 }
 
-/* The number of digits that fit seven columns. */
+/* The significant digits that fit seven columns. */
 static int digits(double v) {
     return v < 1e3 ? 3 : v < 1e4 ? 4 : v < 1e5 ? 5 : 2;
 }

@@ -37,8 +37,8 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 /* Did Ctrl-C end the command? After Ctrl-C, also prints the number of finished cases. */
 bool report_interrupted(const report *r, size_t done, size_t total);
 
-/* A check ends with hints, from the most instructive failure of each implementation. Remembers a
- * failed row if it is more instructive than earlier rows. threads: threads of the call. */
+/* After a check, each implementation that failed gets a hint, from its most instructive failure.
+ * Remembers a failed row if it is more instructive than earlier ones. threads: of the call. */
 void hints_note(const nl_impl *impl, const row *w, int threads);
 
 /* Writes the properties that all failed cases of an implementation share, if there are any. */

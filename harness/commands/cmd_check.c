@@ -79,7 +79,7 @@ typedef struct job {
 } job;
 
 enum {
-    GIVEN_UP = 200, /* after this number of failures an implementation is not called again: a
+    GIVEN_UP = 200, /* after this number of failures an implementation is not called again: each
                      * failure costs a process */
     MANY = 100      /* from this number of cases on, parallel checkers save time */
 };
@@ -273,7 +273,7 @@ int cmd_check(int argc, char **argv) {
                 o.update_errors ? "update-" : "");
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
-    /* the record of errors covers SUITE_FOR_ALL */
+    /* --errors needs SUITE_FOR_ALL: the record covers it */
     const suite_depth depth = o.also_long >= 0      ? SUITE_LONG
                               : o.impl && !o.errors ? SUITE_FOR_FEW
                                                     : SUITE_FOR_ALL;

@@ -26,7 +26,7 @@ static const char help[] =
     "once for each write of the program.\n\n"
     "  --threads N    measure with N threads and with one (all)\n"
     "  --seconds S    time for each point of each curve (0.1; with --quick 0.02)\n"
-    "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
+    "  --precision P  stop when each interval's half-width is below this fraction (0.01)\n"
     "  --out FILE.csv results as CSV; FILE.machine.txt: the machine's facts\n"
     "  --quick        short timing, and no more than twice the last-level cache\n\n"
     "Examples:\n"

@@ -26,7 +26,7 @@ static const char help[] =
 /* The loop, and comments on the functions for its body: for rows and channels, forward and
  * backward. */
 static const struct family {
-    const char *loop; /* format with three %s: the layer's name, the residual, xhat */
+    const char *loop; /* format with three %s: the layer's name, " + beta", xhat */
     const char *words, *vector_words;
 } families[2][2] =
     {{{"NL_INLINE void %s(nl_view v) {\n"

@@ -187,7 +187,7 @@ static bool make(run *r, nl_arg arg) {
     if (!a->data) return options_fail("out of memory for an output of %zu bytes", bytes);
     const bool no_terms = (arg == NL_DGAMMA || arg == NL_DBETA) && !r->c.p.n;
     memset(a->data, no_terms ? 0 : 0xff, bytes);
-    if (r->c.in[arg]) memcpy(a->data, r->c.in[arg], bytes); /* the running statistics are updated */
+    if (r->c.in[arg]) memcpy(a->data, r->c.in[arg], bytes); /* the old running statistics */
     r->c.out[arg] = a->data;
     return true;
 }

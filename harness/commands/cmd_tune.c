@@ -29,7 +29,7 @@ static const char help[] =
     "  --out FILE     write the file to FILE, and the measurements to stdout (the file to stdout)\n"
     "  --threads N    threads to compare with one (all)\n"
     "  --seconds S    for each candidate and size (0.3; with --quick 0.01)\n"
-    "  --precision P  stop when half of every interval is below this fraction (0.01)\n"
+    "  --precision P  stop when each interval's half-width is below this fraction (0.01)\n"
     "  --margin M     differences below this fraction are SAME (0.02)\n"
     "  --quick        short timing, y of up to 32 MiB: takes seconds\n\n"
     "Examples:\n"
@@ -121,8 +121,7 @@ static curve plan(const struct question *q, int threads) {
     curve c = {.first = q->threaded ? nl_find(q->threaded, nl_isa_best())
                                     : best_with(q, 64, NL_STORES_STREAMING)};
     c.second = q->threaded ? c.first : best_with(q, 64, NL_STORES_CACHED);
-    if (!c.first || (!q->threaded && c.first == c.second))
-        c.skipped = "no implementation here depends on it";
+    if (!c.first || (!q->threaded && c.first == c.second)) c.skipped = "it changes no choice here";
     if (q->threaded && threads == 1) c.skipped = "there is one thread";
     for (size_t n = q->least; !c.skipped && n <= q->most && n <= room; n *= 2)
         c.rows[c.count++] = n;

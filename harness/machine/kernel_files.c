@@ -95,7 +95,7 @@ static bool among(const char *list, const char *name) {
     return false;
 }
 
-/* Our path in the controller's hierarchy of version 1 or, if there is none, of version 2. */
+/* Our group's path: in the controller's own hierarchy (version 1) or, without one, in version 2. */
 static bool own_path(const char *controller, char path[512], bool *v2) {
     char line[1024];
     bool found = false;

@@ -9,7 +9,7 @@
 /* The value of oneDNN's flag; versions without RMSNorm reject it. */
 enum { RMS_NORM = 0x20 };
 
-/* The cache's key: the kind of call of a primitive. No padding, as bytes are compared. */
+/* The key of a cached primitive. No padding, because bytes are compared. */
 typedef struct plan_key {
     size_t n, c, s;
     nl_op op;

@@ -119,7 +119,7 @@ bool facts_one_machine(const results *file, char why[200]) {
                                      used ? ", " : "The machines differ in ",
                                      i == 2 ? "architecture" : keys[i]);
     }
-    if (!known) snprintf(why, 200, "Whether this is one machine is not known");
+    if (!known) snprintf(why, 200, "It is not known whether this is one machine");
     return known && !used;
 }
 

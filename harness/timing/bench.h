@@ -54,7 +54,7 @@ typedef struct bench_round {
 /* The measurement's parameters, and callbacks for the results, which get the context. */
 typedef struct bench_settings {
     double seconds;   /* seconds of timing per implementation */
-    double precision; /* stop when half of each interval is below this fraction */
+    double precision; /* stop when every interval's half-width is below this fraction */
     double margin;    /* differences below this fraction are SAME */
     int threads;      /* unless the case names a number */
     void *context;

@@ -155,7 +155,8 @@ static void after(void *context) {
     compare(((seat *)context)->of);
 }
 
-/* The least cost of the messages; subtracting more could make a call look faster than copying. */
+/* Measures the least cost of the messages between processes; subtracting more could make a call
+ * look faster than copying. */
 static bool measure_overhead(seat *a) {
     enum { TIMES = 51 };
     double ns;

@@ -32,7 +32,7 @@ typedef struct compiled {
     char compiler[200], headers[COMMAND_PATH], name[64];
     const char *isa;              /* the widest ISA here if the file includes vec.h, else c */
     const char *widest;           /* the widest allowed ISA; NULL: any ISA. Set before the call */
-    bool own, installed, vectors; /* this build's compiler; installed headers */
+    bool own, installed, vectors; /* uses this build's compiler, installed headers, vec.h */
 } compiled;
 
 /* The kernel gets the name try/NAME, from its file. The compiler is CC of the environment, this

@@ -99,9 +99,9 @@ static bool write_rules(const compiled *c, const assignment *rules, const char *
     return fclose(f) == 0;
 }
 
-/* Checks the compiler's list of opened files: each line has dots and a name. After end.h the
- * compiler may open only the file itself and headers that it has opened before, since some headers
- * are read repeatedly. */
+/* Checks the compiler's list of opened files: each line has dots, for the depth, and a name. After
+ * end.h the compiler may open only the file itself and headers that it has opened before, since
+ * some headers are read repeatedly. */
 static bool includes_allowed(const char *messages, char *error, size_t size) {
     const char *end = strstr(messages, "/end.h\n"), *line = end ? strchr(end, '\n') + 1 : NULL;
     if (!line) return snprintf(error, size, "the compiler does not list what it includes"), false;

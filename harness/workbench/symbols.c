@@ -12,8 +12,8 @@
 #include <stdlib.h>
 #include <string.h>
 
-/* Symbols that compilers add, symbols that headers of kernels use, and printing, which the check
- * reports. Shell patterns. */
+/* Symbols that compilers add, symbols that headers of kernels use, and printing, which the
+ * verification reports. Shell patterns. */
 static const char *const allowed[] =
     {"memcpy", "memmove", "memset", "memcmp", "__memcpy_chk", "__memset_chk", "__memmove_chk",
      "printf", "puts", "putchar", "fprintf", "fputs", "fputc", "fwrite", "fflush", "__printf_chk",

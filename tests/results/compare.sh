@@ -176,7 +176,7 @@ exits "an unknown machine" 0 near.csv other.csv --csv
 gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
 says "The machine of B is not known (no cpu in .machine.txt)"
 for f in near other; do machine $f unknown; sed -i 's/L1 32K/unknown/' $f.machine.txt; done
-reports "two machines without a name" 0 "Whether this is one machine is not known" near.csv other.csv --csv
+reports "two machines without a name" 0 "It is not known whether this is one machine" near.csv other.csv --csv
 for f in near other; do machine $f unknown; done
 exits "caches alone tell" 0 near.csv other.csv --csv
 gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
