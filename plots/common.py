@@ -45,7 +45,6 @@ def fail(message):
 
 
 def read(path, needs, make):
-    """The lines of the CSV as dictionaries."""
     again = f"\n  to make the results: {make}"
     try:
         lines = files.rows(path)

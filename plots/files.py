@@ -36,7 +36,6 @@ def rows(path):
 
 
 def write(path, columns, lines):
-    """Writes these columns of dictionaries as a CSV."""
     with open(path, "w", newline="") as file:
         table = csv.DictWriter(file, columns, extrasaction="ignore", lineterminator="\n")
         table.writeheader()

@@ -68,7 +68,6 @@ class Page:
         return found
 
     def curves(self):
-        """The curves of a study: panel -> series -> (xs, ys)."""
         return common.curves(self.read())
 
     def panel(self, name, *series):
@@ -265,7 +264,6 @@ def fastest(rows):
 
 
 def log_x(axes, xs, most=7, text=lambda x: f"{x:.0f}"):
-    """A logarithmic axis with ticks at the sizes, as many as there is room for."""
     speed.size_axis(axes, xs, most, text)
     axes.xaxis.set_minor_locator(NullLocator())
     wide = max(xs) / min(xs)

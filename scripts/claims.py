@@ -12,9 +12,9 @@ RMSNorm and LayerNorm in these two pages and in the README.
     scripts/claims.py
         writes the pages from docs/machines/
     scripts/claims.py --check
-        writes nothing; exit code 1 if a page is out of date, or the list of claims is, if answers do not follow from
-        the passes, if a sentence named in docs/relations.csv does not hold, or if a page has a time, rate or share
-        that no script wrote and docs/numbers.csv does not allow
+        writes nothing; exit code 1 if a page is out of date, or lacks a claim or has a removed one; if answers do not
+        follow from the passes; if a sentence in docs/relations.csv does not hold; or if a page has a time, rate or
+        share that no script wrote and docs/numbers.csv does not allow
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
@@ -76,7 +76,6 @@ def passes(name):
 
 
 def about(name):
-    """A machine, in a sentence."""
     known = [facts for _, facts in passes(name)]
     last = known[-1]
     return (f"{name}: {last['cpu']}, family {last['family']}, {last['cpus'].split(' ')[0]} CPUs, {len(known)} passes from "
@@ -109,7 +108,6 @@ NAMES = {"rival_saving": "time saved", "rival_speedup": "speed-up", "gain_folded
 
 
 def holds(row):
-    """The predicate in words."""
     low, high = ("" if "inf" in text else text for text in (row["predicate_low"], row["predicate_high"]))
     unit = row["unit"]
     if row["quantity"] == "saving" and not low and float(high) <= 0:
@@ -143,7 +141,7 @@ def claims_table():
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
         for rows in own.values():
-            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # otherwise the sentence has it
+            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else `sentence` has the interval
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "")
         lines.append([cell.replace("|", "\\|") for cell in cells])
@@ -212,7 +210,6 @@ def paper_table(rows):
 
 
 def pages():
-    """Path -> the text that the page should have."""
     says = in_a_sentence()
     return {README: markers.filled(README, saving=says), PAGE: markers.filled(PAGE, saving=says, claims=claims_table()),
             CHAPTER_PAGE: markers.filled(CHAPTER_PAGE, saving=says, measured=chapter_table())}
@@ -295,7 +292,6 @@ def numbers():
 
 
 def faults():
-    """The faults of the pages, and their reasons."""
     yield from numbers()
     yield from (f"{path.relative_to(ROOT)} has changed since it was measured" for path in MACHINES.glob("*/claims/*/races.csv")
                 if not files.sound(path))

@@ -147,7 +147,6 @@ def contents():
 
 
 def expected(page):
-    """The text that the page should have."""
     text = with_code(page.read_text())
     if page.name == "README.md":
         return markers.replace(page, text, "contents", contents())

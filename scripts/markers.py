@@ -39,7 +39,6 @@ def save(page, old, text):
 
 
 def fill(page, **parts):
-    """Writes the page with new content between the markers of each name."""
     save(page, page.read_text(), filled(page, **parts))
 
 

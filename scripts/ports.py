@@ -146,8 +146,6 @@ def busiest(uops):
 
 
 class Core:
-    """OSACA's model of a core."""
-
     def __init__(self, name):
         try:
             from osaca.osaca import get_asm_parser

@@ -80,7 +80,6 @@ def pictures(found):
 
 
 def gallery(found):
-    """A row for each slide: its experiment and its picture."""
     rows = []
     for name, (question, source) in found.items():
         file = ROOT / "experiments" / f"{source}.txt"
@@ -252,7 +251,6 @@ def empty_cells(page):
 
 
 def versions():
-    """The version in normlab.h, and the one in CITATION.cff."""
     return [(re.search(pattern, (ROOT / name).read_text(), flags=re.M) or ["", "none"])[1] for name, pattern in (
         ("include/normlab.h", r'^#define NL_VERSION "(.*)"'), ("CITATION.cff", r"^version: *(\S+)"))]
 

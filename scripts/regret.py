@@ -23,7 +23,7 @@ OUT = ROOT / "results" / "regret-drawn.csv"
 
 
 def drawn(random):
-    """A case as `normlab bench` reads it."""
+    """A random case, as `normlab bench` reads it."""
     def size(low, high):
         return round(2 ** random.uniform(math.log2(low), math.log2(high)))
 

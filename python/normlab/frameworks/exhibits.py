@@ -27,8 +27,8 @@ class Finding(NamedTuple):
 
 
 def cases(quick: bool = False) -> list[str]:
-    """The museum's cases (for row norms in every type), special values, and many rows, since dgamma and dbeta are sums
-    of them."""
+    """The museum's cases (for row norms in every type), special values, and many rows, which make the sums of
+    dgamma and dbeta long."""
     found: dict[str, None] = {}
     for exhibit in museum():
         for spelling in exhibit.cases:
