@@ -175,8 +175,8 @@ static bool wide_from_memory(const nl_problem *p, const nl_caches *k) {
 }
 
 /* Backward: is one row at a time faster than four? Yes if the first-level cache holds one row but
- * not four, or if it holds one and f32 tensors come partly from memory (four rows are too many
- * streams). */
+ * not four. If it holds four, yes for f32 tensors that come partly from memory (four rows are too
+ * many streams). */
 static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
     if (!fit(p, k, 1)) return false;
     return !fit(p, k, 4) || (p->dtype == NL_F32 && spills(p, k, 2));
@@ -205,7 +205,7 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
     case STREAMS_LINES: return stream && !share_lines(p);
-    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* if not: 4 rows at a time */
+    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* else 4 rows at a time */
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
     case WIDE_FROM_MEMORY: return wide_from_memory(p, k);
     case ROW_ALONE: return each_row_alone(p, k, impl);

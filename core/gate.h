@@ -4,7 +4,7 @@
 
 #include "kernel.h"
 
-/* 1 / (1 + exp(-z)), from an exp that cannot overflow. */
+/* 1 / (1 + exp(-z)), computed from exp(-|z|), which cannot overflow. */
 NL_INLINE float nl_sigmoid(float z) {
     float e = expf(-fabsf(z));
     return (z < 0 ? e : 1) / (1 + e);

@@ -7,7 +7,7 @@
 /* Adds an implementation from outside the kernel folders; false: the table is full. */
 bool nl_registry_add(const nl_impl *impl);
 
-/* Is impl from the kernel folders, not added? nl_best() chooses only such implementations. */
+/* Is impl from the kernel folders? nl_best() chooses only such implementations. */
 bool nl_is_own(const nl_impl *impl);
 
 /* Is this the name of a peer (another library's layer)? nl_best() never chooses peers. */

@@ -1,4 +1,4 @@
-/* Finds the rows of a row norm by nl_stride of normlab.h. SPDX-License-Identifier: MIT */
+/* Finds the rows of a row norm by the tensors' nl_stride. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "dtype.h"

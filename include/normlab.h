@@ -164,8 +164,8 @@ typedef enum nl_method {
 
 #define NL_BIT(e) (1u << (e))
 
-/* A threshold is a size at which an implementation switches to other code, such as a piece, a block
- * of rows, a tile or all registers. The suite tests just below, at and above each threshold. */
+/* A size at which an implementation switches to other code, for example the size of a piece, a
+ * block of rows or a tile. The suite tests just below, at and above each threshold. */
 typedef enum nl_axis {
     NL_OF_N,
     NL_OF_C,

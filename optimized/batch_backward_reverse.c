@@ -1,5 +1,5 @@
 /* idea   batch_backward_prefetch, writing dx from the last element to the first.
- * gain   dx begins with the x and dy that the sums read last, which are still in a cache.
+ * gain   dx begins where the sums ended, at elements of x and dy that are still in a cache.
  * fails  No gain if the cache holds all of x and dy, or almost nothing of them.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"

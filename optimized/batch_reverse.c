@@ -1,5 +1,5 @@
 /* idea   batch_prefetch, writing y from the last element to the first.
- * gain   y begins with the x that the statistics read last, which is still in a cache.
+ * gain   y begins where the statistics ended, at elements of x that are still in a cache.
  * fails  No gain if the cache holds all of x, or almost nothing of it.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"

@@ -31,7 +31,7 @@ static size_t rows_of_run(size_t n) {
     return (rows + RUN_MIN - 1) / RUN_MIN * RUN_MIN;
 }
 
-/* Depends on the problem alone, not on the tuning, because every `each` needs the same scratch. */
+/* Does not depend on the tuning, because every plan->each needs the same scratch. */
 static job job_of(const nl_problem *p, const nl_backward_args *a) {
     job j = {.p = p, .a = a, .rows = rows_of_run(p->n)};
     nl_problem run = *p;

@@ -23,17 +23,17 @@ typedef struct ref_outputs {
     long double *rstd;      /* [groups] */
     long double *magnitude; /* [groups]: mean |x|, the scale of the mean's rounding error */
     long double *running_mean, *running_var; /* [c]: the new running statistics, or NULL */
-    double *dx, *dx_scale;                   /* [n][c][s], backward; and the error's scale */
+    double *dx, *dx_scale;                   /* [n][c][s], backward; dx_scale: its error's scale */
     long double *dgamma, *dgamma_scale, *dbeta, *dbeta_scale; /* [c], backward */
-    /* [n][c], with a gate: silu(gate), and in backward the sum of the terms of silu's derivative */
+    /* [n][c], with a gate: silu(gate), and in backward the sum of |terms| of silu's derivative */
     double *silu, *slope_scale;
     double *dgate, *dgate_scale; /* [n][c], backward */
 } ref_outputs;
 
 size_t ref_groups(const nl_problem *p);
 
-/* Forward and inference fill xhat to running_var; backward fills xhat to magnitude from x alone
- * (not from saved statistics), then dx to dbeta_scale. False: out of memory. */
+/* Forward and inference fill the arrays from xhat to running_var. Backward fills those from xhat to
+ * magnitude, without saved statistics, then those from dx to dbeta_scale. False: out of memory. */
 bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *out, int threads);
 
 /* The gain of feature j: 1, gamma or 1 + w. */

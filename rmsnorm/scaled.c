@@ -12,7 +12,7 @@ NL_INLINE void rmsnorm(nl_view v) {
 
         float root_eps = sqrtf(v.eps), largest = root_eps;
         for (size_t i = 0; i < v.c; i++) largest = fmaxf(largest, fabsf(nl_x(row, i)));
-        bool usual = largest > 0 && !isinf(largest); /* if not (zeros, Inf), scale = 1 is right */
+        bool usual = largest > 0 && !isinf(largest); /* zeros and Inf: scale = 1 is right */
         float scale = usual ? ldexpf(1, ilogbf(largest)) : 1;
 
         float squares = 0;

@@ -23,7 +23,7 @@ enum {
     STRIP = 64,           /* channels whose statistics are computed together */
     SHORT = 32,           /* channels with fewer values per sample are read as columns */
     PIECE = 256,          /* rows of columns summed in float; pieces are added in double */
-    BLOCK = 16,           /* rows of a piece summed separately, then added to earlier blocks */
+    BLOCK = 16,           /* rows summed separately, then added to the piece's earlier blocks */
     SPAN = 16384,         /* elements of a channel in a piece, if it is read as runs */
     RUN = 16 * SUM_BLOCK, /* elements of a run summed in float; these sums are added in double */
     CACHED = 524288,      /* bytes of x (and dy) that stay in a core's cache between two readings */

@@ -75,8 +75,8 @@ NL_COLD void put_in_double(channels k, bool in_place) {
     }
 }
 
-/* Reads a strip's uncertain channels again: refined, around the mean from their sums, or in double.
- * True if a channel was computed in double; its m is NaN, the mark for put_in_double(). */
+/* Reads a strip's uncertain channels again: around the mean from their sums, or in double. True if
+ * a channel was computed in double; its m is NaN, the mark for put_in_double(). */
 NL_COLD bool read_again(const work *w, strip *s) {
     const strip old = *s;
     channels all = {.w = w, .j = s->j, .end = s->j + s->count, .what = SUMS};
@@ -125,7 +125,7 @@ NL_INLINE bool set_parameters(channels k, batch_recipe q) {
         open_strip(k, j, &s);
         merge(k.w, &s);
         for (size_t i = 0; q.statistics == TWO_PASS && i < s.count; i++)
-            s.d[i] = 0; /* m is used as if it were the exact mean */
+            s.d[i] = 0; /* takes the rounded m for the exact mean */
         from_sums(k.w, &s);
         if (q.statistics == CERTIFIED && !all_certain(k.w, &s))
             some_in_double |= read_again(k.w, &s);

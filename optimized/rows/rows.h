@@ -82,8 +82,8 @@ NL_INLINE bool casts(const nl_problem *p) {
  * parameters fit a first-level cache. */
 enum { FILLED_BYTES = 8192, FILLED = FILLED_BYTES / 2 };
 
-/* Does the common case lack nothing but gamma or (LayerNorm) beta, and are there at least as many
- * rows as vectors to fill in? */
+/* Is this the common case, but without gamma or (LayerNorm) beta, and are there at least as many
+ * rows as missing parameters? */
 NL_INLINE bool lacks_parameters(const nl_problem *p, const nl_forward_args *a) {
     const bool centred = nl_layers[p->op].centred;
     const size_t missing = !a->gamma + (centred && !a->beta);

@@ -10,7 +10,7 @@ NL_INLINE stats row_stats_twice(nl_view row, double per_c, row_recipe q) {
 
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     const double per_c = 1 / (double)v.c;
-    q.statistics = TWO_PASS; /* a constant in the loops */
+    q.statistics = TWO_PASS; /* makes it a compile-time constant */
     for (size_t r = 0; r < v.n; r++) {
         const nl_view row = nl_row(v, r);
         const stats s = row_stats_twice(row, per_c, q);

@@ -110,7 +110,7 @@ NL_INLINE float vsum(vf v) {
 
 #include "pairs.h"
 
-/* Each level adds halves to halves, as in vsum(), for two vectors together. */
+/* Each step adds halves to halves, in vsum()'s order, for two vectors at once. */
 NL_INLINE vf vsums(const vf v[VLEN]) {
     vf s[VLEN / 2];
 #pragma GCC unroll 4

@@ -89,7 +89,7 @@ NL_INLINE void vstream(nl_dtype t, void *p, size_t i, vf v) {
         _mm256_stream_si256((__m256i *)((uint16_t *)p + i), vhalves(t, v));
 }
 
-/* Converts two vectors to a 16-bit type; they fill a cache line. */
+/* Converts two vectors to a 16-bit type; the result fills a cache line. */
 NL_INLINE __m512i vhalves2(nl_dtype t, vf a, vf b) {
     if (t == NL_BF16 && vconverts(a, b)) {
         __m512i halves;
@@ -131,7 +131,7 @@ NL_INLINE float vsum(vf v) {
     return _mm_cvtss_f32(_mm_add_ss(b, _mm_movehdup_ps(b)));
 }
 
-/* Each level adds halves to halves, as in vsum(), for two vectors together. */
+/* Each step adds halves to halves, in vsum()'s order, for two vectors at once. */
 NL_INLINE vf vsums(const vf v[VLEN]) {
     vf s[VLEN / 2];
 #pragma GCC unroll 8

@@ -25,7 +25,7 @@ typedef struct shared_line {
     char *y;     /* address of the line */
 } shared_line;
 
-/* Stores the first bytes of a line that never becomes whole. */
+/* Stores the collected bytes of a line that did not become whole. */
 NL_INLINE void put_waiting(shared_line *line) {
     if (line->held) memcpy(line->y, line->bytes, line->held);
     line->held = 0;
