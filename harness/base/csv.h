@@ -23,8 +23,8 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Tabs and line ends are the only control characters that a file may contain. Printing another one
- * could send an escape sequence to a terminal. */
+/* Tabs and line ends are the only control characters that a file may contain: others could, when
+ * printed, send escape sequences to a terminal. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
@@ -58,6 +58,6 @@ void csv_number(FILE *out, double v);
 uint32_t crc_text(uint32_t crc, const char *text);
 bool crc_file(uint32_t *crc, const char *path);
 
-/* The files FOLDER/PATTERN, for globfree(); special characters in FOLDER are not patterns. Returns
- * how many. */
+/* Finds the files FOLDER/PATTERN; free with globfree(). Special characters in FOLDER are not
+ * patterns. Returns how many. */
 size_t files_in(const char *folder, const char *pattern, glob_t *found);

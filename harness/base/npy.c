@@ -224,7 +224,7 @@ static bool read_array(FILE *f, npy *a, const npy_errors *to) {
     if (!a->data) return npy_wrong(to, ": out of memory for its %zu bytes", bytes);
     if (!get(f, a->data, bytes, "its data", to)) return false;
     if (getc(f) != EOF)
-        return npy_wrong(to, " goes on after the %zu bytes of its array: save one array a file",
+        return npy_wrong(to, " continues after the %zu bytes of its array: save one array per file",
                          bytes);
     return !ferror(f) || npy_wrong(to, ": %s", strerror(errno));
 }

@@ -123,7 +123,7 @@ bool claim_is_elsewhere(const setting *s) {
 
 const char *setting_why(const setting *s) {
     if (!s->measured) return *s->why ? s->why : "not measured";
-    return isnan(s->f.value.median) ? "its result is no number" : "";
+    return isnan(s->f.value.median) ? "its result is not a number" : "";
 }
 
 bool claim_lacks(const char *why) {

@@ -79,7 +79,7 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
         ok = ok && read_race(&s, field, &r);
         for (size_t i = before; ok && i < e->count; i++)
             if (strcmp(e->rows[i].how, r.how) == 0 && strcmp(e->rows[i].tail, r.tail) == 0)
-                ok = scan_error(&s, s.first_line, "the race %s %s stands there twice", r.how,
+                ok = scan_error(&s, s.first_line, "the race %s %s is in the file twice", r.how,
                                 r.tail);
         ok = ok && (evidence_add(e, &r) || scan_error(&s, 0, "no memory for it"));
     }

@@ -93,7 +93,7 @@ static const nl_problem *problem_of(const contender *k) {
     return &k->norm.on[0]->c.problem;
 }
 
-/* Does the rival run anything other than one rung? */
+/* Does the rival do more than run one rung? */
 static bool is_special(const contender *k) {
     return k->of->plain || k->of->product || k->of->pointwise || k->of->norms;
 }

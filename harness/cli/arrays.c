@@ -17,7 +17,7 @@ const char arrays_usage[] =
     "(N, C, ...); the "
     "others take rows of features.\n"
     "Arrays are float16, float32, float64 (run computes float32), or bfloat16 as ml_dtypes saves\n"
-    "it, '<V2'. FILE is an .npy.\n"
+    "it, '<V2'. FILE is a .npy file.\n"
     "\n"
     "  --axes LIST                axes to normalize, -2,-1: the last two      default: the last\n"
     "                             batchnorm: all except the channels: 0,1,2 for (N, H, W, C)\n"

@@ -173,7 +173,7 @@ int options_read(int argc, char **argv, const char *help, const option_spec *spe
         const char *word = argv[optind - 1];
         if (code == 'h') return help ? fputs(help, stdout), NL_EXIT_OK : OPTIONS_HELP;
         if (code == '?' && optopt)
-            ok = options_fail("-%c is no option: they begin with --", optopt);
+            ok = options_fail("-%c is no option: options begin with --", optopt);
         else if (code == '?')
             ok = unknown(word, count);
         else if (code == ':')

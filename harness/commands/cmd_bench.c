@@ -59,7 +59,7 @@ static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     return case_options_selects(j->o, impl, c) && !gate_wrong(j->gates, impl, c);
 }
 
-/* Was a threaded implementation selected by `best`? Then nl_best() also decides about the
+/* Was a threaded implementation selected by `best`? Then nl_best() also chooses the number of
  * threads. */
 static bool unnamed(void *context, const nl_impl *impl) {
     const job *j = context;

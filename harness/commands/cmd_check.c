@@ -233,7 +233,7 @@ static bool record_compare(const error_record *e) {
     size_t found = 0;
     error_counts n = error_record_compare(e, take_finding, &found);
     if (found > FAILURES_MAX) fprintf(stderr, "(and %zu more like these)\n", found - FAILURES_MAX);
-    fprintf(stderr, "largest errors: %zu compared with %s, %zu failed, %zu lines did not run\n",
+    fprintf(stderr, "largest errors: %zu compared with %s, %zu failed, %zu on record did not run\n",
             n.compared, e->path, n.failed, n.not_run);
     if (n.unknown)
         fprintf(stderr,
@@ -315,7 +315,7 @@ int cmd_check(int argc, char **argv) {
                 o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared%s\n",
-                o.impl ? ": --impl takes no such case; `normlab list` shows what it takes" : "");
+                o.impl ? ": --impl selects none that takes a case; see `normlab list`" : "");
     hints_print(stderr, NULL, say_when, &j);
     bool written = report_written(j.out.csv, j.out.path),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;

@@ -13,7 +13,7 @@
 static const char help[] =
     "normlab doctor [--csv]\n\n"
     "Lists what would spoil a measurement on this machine: frequency scaling, other work, limits,\n"
-    "memory, the clock, the cost of threads. Changes nothing, in a fraction of a second.\n"
+    "memory, the clock, the cost of threads. Takes under a second and changes nothing.\n"
     "--csv prints topic,level,value,advice for programs.\n\n"
     "Levels:\n"
     "  good     nothing to do\n"

@@ -26,7 +26,7 @@ static const char help[] =
     "points for speed and error on fixed scales. A compiled FILE.so works too. ASSIGNMENT is a\n"
     "file, a folder with an assignment.txt, or a lab's name or number (`normlab lab` lists the\n"
     "labs). docs/grading.md describes the assignment and how to set up an autograder.\n\n"
-    "  --seed N           other random data; equal for equal N (0)\n"
+    "  --seed N           other random data, the same for the same N (0)\n"
     "  --threads N        threads for kernels that use them (1)\n"
     "  --seconds S        time per implementation and case (0.2); 0: no points for speed\n"
     "  --gradescope FILE  write Gradescope's results.json\n"

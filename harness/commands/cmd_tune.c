@@ -26,7 +26,7 @@ static const char help[] =
     "normlab tune [options]\n\n"
     "Measures from which size on streaming stores and threads pay on this machine, and writes a\n"
     "file for NL_TUNING (docs/tuning.md). This takes two to three minutes.\n\n"
-    "  --out FILE     write the file to FILE, and the measurements to stdout (the file to stdout)\n"
+    "  --out FILE     write the file to FILE (default: to stdout, and measurements to stderr)\n"
     "  --threads N    threads to compare with one (all)\n"
     "  --seconds S    for each candidate and size (0.3; with --quick 0.01)\n"
     "  --precision P  stop when each interval's half-width is below this fraction (0.01)\n"

@@ -30,7 +30,7 @@ typedef enum subcommand_words {
     OF_IMPLEMENTATIONS,
     OF_CASES,
     OF_FILE_CASES, /* a file, then cases */
-    OF_LAYER,      /* this kind and the next ones: only the first word is completed */
+    OF_LAYER,      /* from this kind on, only the first word is completed */
     OF_LAB,
     OF_SHELL
 } subcommand_words;

@@ -71,7 +71,7 @@ const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size) 
     text[0] = '\0';
     for (int i = 0; i < CPUS_MAX; i++) {
         if (!set[i]) continue;
-        if (used > size - 16) { /* too little room for a range and the dots */
+        if (used > size - 16) { /* too little room left for a range and the dots */
             strcpy(text + used, ",...");
             break;
         }

@@ -68,7 +68,7 @@ static void memory(exam *e) {
              usable < 1   ? FINDING_BAD
              : usable < 8 ? FINDING_NOTE
                           : FINDING_GOOD,
-             "The largest cases take several GiB: free some, or measure with --quick",
+             "The largest cases take several GiB: free memory, or measure with --quick",
              "%.1f of %.1f GiB available%s", available, total, limit);
 }
 
@@ -91,7 +91,7 @@ static void swap(exam *e) {
              pages > 0 ? FINDING_BAD
              : tenth   ? FINDING_NOTE
                        : FINDING_GOOD,
-             "Free memory, then bring pages back: sudo swapoff -a && sudo swapon -a",
+             "Free memory, then bring swapped pages back: sudo swapoff -a && sudo swapon -a",
              "%.1f of %.1f GiB used; %s", used / 0x1p20, total / 0x1p20, moved);
 }
 

@@ -45,7 +45,7 @@ static estimate log_of(const result *r, bool shares) {
     return (estimate){log(r->ns) - unit, log(r->ns_low) - unit, log(r->ns_high) - unit};
 }
 
-/* Can ratios to the baseline be compared? They vary least: both take turns in a pass. */
+/* Can ratios to the baseline be compared? They vary least: row and baseline take turns. */
 static bool is_relative(const result *a, const result *b, bool shares) {
     const bool baseline = strcmp(a->comparison, "baseline") == 0;
     return !shares && !baseline && *a->baseline && strcmp(a->baseline, b->baseline) == 0;
@@ -123,7 +123,7 @@ bool facts_one_machine(const results *file, char why[200]) {
     return known && !used;
 }
 
-/* Does the other file have this fact, too? Any two good findings of the doctor count as equal. */
+/* Does the file have this fact? Any two good findings of the doctor count as equal. */
 static bool holds(const results *file, const fact *f) {
     for (const fact *e = file->facts; e < file->facts + file->fact_count; e++) {
         if (strcmp(e->key, f->key) != 0) continue;

@@ -18,7 +18,7 @@ typedef struct limit_way {
     limit_store store; /* not LIMIT_EITHER */
     limit_ahead ahead;
     bool brief;    /* two vectors a step */
-    bool narrower; /* the second widest vectors */
+    bool narrower; /* uses the second widest vectors */
 } limit_way;
 
 /* Reads `bytes` bytes of each in[] and writes `bytes` bytes to each out[]. reads + writes is 1 + 0,

@@ -13,7 +13,7 @@
 /* A number with its interval; wide: the interval extended by the A/A band at both ends. */
 typedef struct figure {
     estimate value, wide;
-    double band; /* half of the extension */
+    double band; /* the A/A band, added at each end */
     size_t rounds;
 } figure;
 

@@ -154,7 +154,7 @@ static bool add_all(void *library, struct library *out, char *error, size_t size
                       "%d: compile it again, with this normlab's headers",
                       abi(), NL_KERNEL_ABI);
     for (const nl_impl *m; (m = kernel(n)); n++) {
-        if (n == EACH) return refuse(error, size, "has more than %d kernels, or no end", EACH);
+        if (n == EACH) return refuse(error, size, "has over %d kernels, or an endless list", EACH);
         m = memcpy(&out->copies[n], m, sizeof *m);
         if (!load_accepts(m, error, size)) return false;
         if (taken(m, out->kernels, n)) {

@@ -97,7 +97,7 @@ Test(npy_read, broken_files) {
         {DICT("<f4", "False", "(2, 3)"), 23, "promises 24 bytes of data and holds 23"},
         {DICT("<f4", "False", "(2, 3)"), 0, "promises 24 bytes of data and holds 0"},
         {DICT("<f4", "False", "(1099511627776,)"), 24, "promises 4398046511104 bytes"},
-        {DICT("<f4", "False", "(2, 3)"), 25, "goes on after the 24 bytes"},
+        {DICT("<f4", "False", "(2, 3)"), 25, "continues after the 24 bytes"},
         {DICT("<f4", "False", "(2, -3)"), 24, "malformed"},
         {DICT("<f4", "False", "(3)"), 12, "malformed"},
         {DICT("<f4", "False", "(,)"), 12, "malformed"},

@@ -192,7 +192,7 @@ Test(answers, sentences) {
         {"error_ratio",
          {2, INFINITY},
          {{NAN, 1, 2}, {3, 3, 3}},
-         "NOT RESOLVED: SIMD: its result is no number. Elsewhere the result is as claimed: "
+         "NOT RESOLVED: SIMD: its result is not a number. Elsewhere the result is as claimed: "
          "LayerNorm's "
          "largest error is 3 times RMSNorm's (unfused)."},
         {"root_error",

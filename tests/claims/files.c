@@ -165,7 +165,7 @@ Test(claim_files, passes_that_are_damaged) {
     evidence_free(&e);
     cr_expect(!read_pass("simd,x,ok,0,0,0,0,9,,0\nsimd,y,ok,0,0,0,0,9,,0\nsimd,x,ok,0,0,0,0,9,,0\n",
                          &e, error) &&
-                  strstr(error, ":4: the race simd x stands there twice"),
+                  strstr(error, ":4: the race simd x is in the file twice"),
               "%s", error);
     evidence_free(&e);
 }

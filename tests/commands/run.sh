@@ -217,7 +217,7 @@ refuses "two layers" "rmsnorm: the layer is layernorm already" \
 refuses "no --x" "--x FILE.npy is missing" layernorm --out new.npy
 refuses "no --out" "--out FILE.npy is missing" layernorm --x x.npy
 refuses "an unknown option" "--gama" layernorm --x x.npy --gama g.npy --out new.npy
-refuses "a short option" "-x is no option: they begin with --" layernorm -x x.npy --out new.npy
+refuses "a short option" "-x is no option: options begin with --" layernorm -x x.npy --out new.npy
 refuses "an abbreviation" "--mean is no option; --mean-out is" \
     layernorm --x x.npy --mean y.npy --out new.npy
 refuses "an option without a value" "--out needs a value" layernorm --x x.npy --out

@@ -121,7 +121,7 @@ const nl_impl *normlab_kernel(size_t i) {
                        .forward = forward};
     return &all[i];
 }'
-refuses endless.so "or no end"
+refuses endless.so "or an endless list"
 library undefined <<< 'int not_anywhere(void);
 int normlab_kernel_abi(void) { return not_anywhere(); }'
 refuses undefined.so "not_anywhere"
