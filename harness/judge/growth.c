@@ -135,8 +135,7 @@ const char *growth_at_one_kappa(const subject *s, const double *kappa, const dou
     if (p->rest < 0.01 && (!centred || p->scale > 0.9) && p->steepest < 0x1.2p-11 &&
         p->steepest > 0x1p-16 && fabs(p->shrinking - 0.5) < 0.45 && s->p->dtype == NL_F32)
         return "each row's rstd is wrong by its own factor, up to 2^-11: an rsqrt of 12 bits, "
-               "without "
-               "a Newton step";
+               "without a Newton step";
     if (!centred || p->scale < 0.98) return NULL;
     for (size_t g = 0; g < ref_groups(s->p); g++) {
         if (kappa[g] < 16 || error[g] < 2) continue;

@@ -84,7 +84,7 @@ static const struct plant {
     {LN, "miss their last element", NULL, {.lost_element = 37}},
     {LN, "miss the tail, from element 32 on", NULL, {.sums_end = 32}},
     {BN, "momentum weighs the old", "right: mean, rstd, y", {.momentum_swapped = true}},
-    {BN, "the other variance", NULL, {.biased_running = true}},
+    {BN, "the wrong variance", NULL, {.biased_running = true}},
     {BN, "not updated", NULL, {.old_running = true}},
     {LN, "never written", "from feature 32 on: the tail", {.y = LEAVE_TAIL}},
     {LN, "1 element of y was never written", "row 0 only", {.y = LEAVE_ONE}},

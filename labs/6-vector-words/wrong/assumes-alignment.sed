@@ -2,5 +2,5 @@
 # anywhere.
 # expect: points 10..10
 # expect: wrong every category but 16-bit storage
-# expect: hint an aligned vector where it is not aligned
+# expect: hint an aligned load or store of a vector that is not aligned
 s|^    vf x = vload(row.t, row.x, i, k);|    const bool whole = row.t == NL_F32 \&\& k == VLEN;\n    vf x = whole ? *(const vf *)((const float *)row.x + i) : vload(row.t, row.x, i, k);|
