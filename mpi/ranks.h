@@ -40,7 +40,7 @@ typedef struct nl_job {
     const nl_reduction *how;
     size_t elements, floats; /* of the result */
     float *parts;            /* [own segments][floats] */
-    float *all;              /* the result; order_tree: [segments][floats] */
+    float *all;              /* the result; for order_tree, [segments][floats] */
     int *counts;             /* order_tree: MPI reads them until nl_job_wait() */
     MPI_Request request;
 } nl_job;

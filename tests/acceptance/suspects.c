@@ -55,7 +55,7 @@ bool suspects_add_mutants(suspects *all) {
 }
 
 /* Finds the first of these cases that the kernel fails, and makes the case smaller. False: the
- * kernel's numbers are right, and its fault is another, such as its speed. */
+ * kernel's numbers are right, and the fault is something else, such as speed. */
 static bool find_case(suspect *k, const case_list *cases) {
     for (size_t i = 0; i < cases->count; i++) {
         k->own = cases->items[i];

@@ -94,11 +94,11 @@ Test(answers, of_several_settings) {
         {{{27, 26, 28}, {1, 0, 2}, {45, 44, 46}}, DEPENDS},
         {{{27, 26, 28}, {30, 29, 31}, {45, 44, 46}}, FAILS},
         {{{1, 0, 2}, {5, 4, 6}, {-20, -22, -18}}, FAILS},  /* all below, by different amounts */
-        {{{10, 9, 11}, {14, 12, 16}, MISSING}, UNDECIDED}, /* an open setting could contradict */
+        {{{10, 9, 11}, {14, 12, 16}, MISSING}, UNDECIDED}, /* the open setting may contradict */
         {{{10, 9, 11}, MISSING, MISSING}, HOLDS},
         {{{14, 12, 16}, {10, 9, 11}, {10, 9, 11}}, UNDECIDED},
         {{{14, 12, 16}, {10, 9, 11}, {27, 26, 28}}, DEPENDS},
-        {{MISSING, {10, 9, 11}, {10, 9, 11}}, UNTRIED},  /* the setting that the claim means */
+        {{MISSING, {10, 9, 11}, {10, 9, 11}}, UNTRIED},  /* the claim's own setting is missing */
         {{MISSING, {10, 9, 11}, {27, 26, 28}}, DEPENDS}, /* the other settings disagree */
         {{MISSING, MISSING, MISSING}, UNTRIED},
         {{{NAN, 1, 2}, MISSING, MISSING}, UNDECIDED},

@@ -177,13 +177,13 @@ def of_deck(results):
     made[3].unlink()
     refused(folder, "ladder")
     if not made[3].exists() or [path.read_bytes() if path.exists() else b"" for path in made[:3]] != kept:
-        yield "one slide replaces the deck, or is not drawn"
+        yield "drawing one slide changes the deck, or draws no slide"
     if b"/Type3" in made[0].read_bytes() or b"<text" not in (folder / "slides" / "light" / "ladder.svg").read_bytes():
         yield "letters are outlines, not text"
     os.truncate(folder / "ladder.csv", 1000)
     said, code = refused(folder)
     if code != 2 or "ladder.csv:" not in said or "fields, not" not in said:
-        yield f"a deck of cut results ends with {code} and says {said!r}"
+        yield f"for cut-off results the deck ends with {code} and says {said!r}"
     yield from (f"stale: {path.name}" for path in made if path.exists())
     shutil.rmtree(folder / "slides")
     (folder / "slides").write_text("")

@@ -45,11 +45,11 @@ typedef struct wrong {
     size_t lost_blocks;   /* dgamma misses all full blocks of N rows */
     size_t stale_from;    /* from this row on, all use the statistics of the row before it */
     size_t folded_from;   /* no mistake: from this row on y = x * a + b */
-    size_t from;          /* mistakes only in groups of at least N values, */
-    size_t from_rows;     /* if there are at least N groups, */
-    unsigned with;        /* in calls with these arguments (NL_BIT() of each), */
-    unsigned without;     /* but without these, */
-    unsigned overwritten; /* and only if exactly these inputs are overwritten; 0: any */
+    size_t from;          /* mistakes only if groups have at least N values */
+    size_t from_rows;     /* mistakes only if there are at least N groups */
+    unsigned with;        /* mistakes only in calls with these arguments, as NL_BIT() */
+    unsigned without;     /* mistakes only in calls without these arguments */
+    unsigned overwritten; /* mistakes only if exactly these inputs are overwritten; 0: any */
     bool in_suite;        /* no mistake: the mutant's case is in the built-in suite */
 } wrong;
 
