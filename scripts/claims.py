@@ -151,7 +151,7 @@ def claims_table():
 
 CHAPTER = [  # (setting in words, mode, case)
     ("single operations, as a framework's graph of 2019", "unfused", "forward/f32/16384x1024/normal"),
-    ("one fused kernel in plain C, the sum in one chain", "scalar", "forward/f32/64x1024/normal"),
+    ("one fused kernel in plain C, one accumulator for a sum", "scalar", "forward/f32/64x1024/normal"),
     ("one fused kernel with vectors", "simd", "forward/f32/4x1024/normal"),
     ("one fused kernel with vectors, more rows", "simd", "forward/f32/64x1024/normal"),
     ("one fused kernel with vectors, forward and backward", "simd", "both/f32/64x1024/normal"),

@@ -6,8 +6,8 @@
         the workflow that grades each push; the workflow builds github.com/OWNER/normlab
 
     scripts/labs.py gradescope labs/2-one-pass FILE.zip --seed N
-        the autograder of a programming assignment on Gradescope, to be uploaded as it is: it has
-        normlab's sources, builds them once, and grades on the data of a seed that no student sees
+        the autograder of a programming assignment, for upload to Gradescope. It has normlab's
+        sources, builds them once, and grades on the data of a seed that no student sees
 
     scripts/labs.py course FOLDER
         this repository without solutions and wrong kernels

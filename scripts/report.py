@@ -41,7 +41,7 @@ LIMIT = "What can this machine move, and from where on do streaming stores pay?"
 
 
 def question(path):
-    """An experiment's opening comment, split into the question and the rest, and its command."""
+    """An experiment's question, the rest of its opening comment, and its command."""
     text = path.read_text(encoding="utf-8")
     command = re.search(r"^# *command: *(\w+)", text, flags=re.M)
     said = []

@@ -49,8 +49,7 @@ MPICH   | command -v mpirun.mpich && command -v mpicc.mpich     | libmpich-dev m
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
 '
-# Without these packages ./check --all makes the report and the site, but neither opens them in a browser nor
-# computes in it.
+# Without these packages ./check --all makes the report and the site, but does not test them in a browser.
 needs_of_browser='
 node.js   | command -v node                       | nodejs
 a browser | command -v chromedriver               | chromium-driver

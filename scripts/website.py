@@ -218,7 +218,7 @@ def python_api():
             else:
                 code = [f"def {node.name}({ast.unparse(node.args)}) -> {ast.unparse(node.returns)}"]
             text = ast.get_docstring(node) or ""
-            if node.decorator_list:  # the decorator adds sections
+            if node.decorator_list:  # the decorator adds sections to the docstring
                 node.body = node.body[:1]
                 exec(compile(ast.Module([node], []), "", "exec", annotations.compiler_flag), names)
                 text = names[node.name].__doc__

@@ -145,7 +145,7 @@ def _against(first: tuple[str, Any], cases: list[tuple[str, Any]], threads: int,
             impl=("Impl", 'Globs such as "*/naive,best". None: all except demonstrations; with `against`: the best.'),
             baseline=("Impl", "The implementation to compare with. None: naive, else the first; with `against`: impl."),
             seconds=("float", "The time to measure each implementation of each case."),
-            precision=("float", "Stop when half of every interval is below this fraction."))
+            precision=("float", "Stop when half the width of every interval is below this fraction."))
 def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, baseline: "Impl" = None,
             threads: int = 1, seconds: float = 0.3, precision: float = 0.01) -> Measurements:
     """Verifies and times implementations in turns, as `normlab bench` does. With `against`, compares cases.
@@ -184,7 +184,7 @@ def limit(*, threads: int = 1, seconds: float = 0.02) -> list[Limit]:
 @documented("Race", "ValueError\n    No function was given.",
             calls=("function without arguments", "Each other function is compared with the first."),
             seconds=("float", "The time to measure each function."),
-            precision=("float", "Stop when half of every interval is below this fraction."))
+            precision=("float", "Stop when half the width of every interval is below this fraction."))
 def race(*calls: "Callable[[], object]", seconds: float = 0.3, precision: float = 0.005) -> Race:
     """Times functions by the rules of `normlab bench` (docs/measuring.md). Does not verify results: judge() does.
 

@@ -54,7 +54,7 @@ class OtherBatch(NamedTuple):
     rows: int  #: number of compared rows
     other_rows: int  #: number of rows with other bits
     numbers: int  #: number of elements with other bits; all NaNs are equal
-    ulps: float  #: the largest distance; infinite: only one value is NaN
+    ulps: float  #: the largest distance of two values; infinite: only one of them is NaN
     worst: tuple[int, ...]  #: place of the largest distance in y or dx
     beyond: int  #: numbers of the other batch that are beyond the bound
 
@@ -116,7 +116,7 @@ _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
 
 def _tensor(given: Array | None, name: str, wide: bool = False) -> NDArray[Any] | None:
-    """The array in C order, as float64 or in its type; bfloat16, which .npy files lack, becomes float32."""
+    """The array in C order. wide: as float64. Else in its type, but bfloat16, which .npy files lack, as float32."""
     if given is None:
         return None
     array = as_array(given, name)

@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "arrays.h"
 
-/* A function of normlab._arrays. NULL: raised. */
+/* Calls a function of normlab._arrays. NULL: raised. */
 static PyObject *convert(const char *function, PyObject *of, PyObject *more) {
     PyObject *module = PyImport_ImportModule("normlab._arrays"), *found = NULL;
     if (module && more) found = PyObject_CallMethod(module, function, "OO", of, more);
@@ -169,7 +169,7 @@ static bool set_rows(PyArrayObject *a, const char *name, nl_arg arg, nl_problem 
     }
     if (left == 2 && p->inner && p->inner != (size_t)count[0]) {
         PyErr_Format(PyExc_ValueError,
-                     "%s has an inner dimension of %zd rows, an array before it %zu: pass %s", name,
+                     "%s has an inner dimension of %zd rows, an earlier array %zu: pass %s", name,
                      count[0], p->inner,
                      written ? "an array of numpy.empty()" : "a copy of one of them");
         return false;
@@ -192,7 +192,7 @@ bool array_parameters(PyArrayObject *a, const char *name, nl_problem *p, PyArray
     return false;
 }
 
-/* The type of an argument. */
+/* The number of the NumPy type that an argument needs. */
 static int type_of(nl_arg arg, const nl_problem *p, PyArrayObject *x) {
     const nl_extent extent = nl_args[arg].extent;
     const bool narrow = extent == NL_TENSOR || (extent == NL_PARAMETERS && p->parameters != NL_F32);

@@ -38,7 +38,7 @@ bool call_impl(PyObject *given, const nl_impl **out) {
     Py_XDECREF(spelling);
     if (!*out && !PyErr_Occurred())
         PyErr_Format(PyExc_ValueError,
-                     "there is no implementation %R: normlab.implementations() has all", given);
+                     "there is no implementation %R: normlab.implementations() lists all", given);
     return *out;
 }
 

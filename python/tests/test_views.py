@@ -119,5 +119,5 @@ def test_views_that_rows_cannot_express(make):
 
 def test_inner_dimensions_must_agree():
     x, odd = np.zeros((12, 5, 8), "f4")[:, :4], np.zeros((6, 10, 8), "f4")[:, :8].reshape(6, 2, 4, 8)
-    with pytest.raises(ValueError, match="out has an inner dimension of 8 rows, an array before it 4"):
+    with pytest.raises(ValueError, match="out has an inner dimension of 8 rows, an earlier array 4"):
         normlab.rms_norm(x.reshape(6, 2, 4, 8), out=odd)

@@ -112,7 +112,7 @@ def normalized(h: Floats, mean: Floats, rstd: Floats, rms: Floats) -> Iterator[F
     """Yields xhat in float, in each way that libraries compute it."""
     yield (h - mean) * rstd
     yield (h - mean) / rms
-    if mean.any():  # deviations from 0, or from the mean of the first 16, as in normlab
+    if mean.any():  # deviations from 0 or, as in normlab, from the mean of the first 16 values
         first: Floats = h[:, :16].mean(1, keepdims=True, dtype=np.float64).astype(np.float32)
         for begin in (np.zeros_like(first), first):
             yield (h - begin) * rstd - (mean - begin) * rstd
@@ -237,7 +237,7 @@ class OnnxRuntime:
         try:
             model = helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
             session = self.runtime.InferenceSession(model, options, ["CPUExecutionProvider"])
-        except Exception as error:  # its exceptions have no common class
+        except Exception as error:  # ONNX Runtime's have no common class
             raise Missing(str(error).splitlines()[0][:150]) from None
         return np.asarray(session.run(None, {f"{name}32": a for name, a in given.items()})[0])
 
