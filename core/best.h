@@ -1,5 +1,5 @@
 /* Dispatch: chooses the implementation, the threads and the stores by the size of a problem.
- * Kernels only follow the plan. SPDX-License-Identifier: MIT */
+ * SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "normlab.h"

@@ -232,8 +232,8 @@ NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_f
 NL_API nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backward_args *a,
                              int threads);
 
-/* The error of this thread's last failed call; "" before any failure. Also a note on a successful
- * call that got fewer threads, or (once) on a file in NL_TUNING that cannot be used. */
+/* The error of this thread's last failed call; "" before any failure. A successful call may leave a
+ * note: it got fewer threads, or (once) the file in NL_TUNING cannot be used. */
 NL_API const char *nl_message(void);
 
 /* The table of implementations: nl_impl_at(0) to nl_impl_at(nl_impl_count() - 1), then NULL. */

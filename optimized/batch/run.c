@@ -60,9 +60,9 @@ static void do_channels(channels k) {
     if (some_in_double && !in_place) put_in_double(k, false);
 }
 
-/* Processes runs in groups of channels that are small enough for the second reading to hit a core's
- * own cache, if the cache holds one channel. Columns are not divided: parts of rows, a row's length
- * apart, would share few cache sets. */
+/* If a core's own cache holds one channel, processes runs in groups of channels that fit the cache,
+ * so that the second reading hits it. Columns are not divided: parts of rows, a row's length apart,
+ * would share few cache sets. */
 static void do_groups(channels k) {
     const work *w = k.w;
     const batch_recipe q = w->q;

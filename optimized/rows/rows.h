@@ -73,7 +73,7 @@ static __attribute__((noinline, unused)) void run_each_outer(rows_instance *inst
     }
 }
 
-/* Is xhat rounded before it is multiplied by the gain? False in f32: no rounding. */
+/* Is xhat rounded before it is multiplied by the gain? Never in f32. */
 NL_INLINE bool casts(const nl_problem *p) {
     return p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
 }

@@ -138,7 +138,7 @@ NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, to
     return refine(v, r, per_c, m + (float)(s.d * per_c));
 }
 
-/* One reading around the guess or, if REFINED, around the mean of an earlier reading. */
+/* The statistics from one reading around the guess (REFINED: around an earlier reading's mean). */
 NL_INLINE stats row_stats(const nl_view *v, size_t r, double per_c, row_recipe q) {
     const nl_view row = nl_row(*v, r);
     float m = 0;
