@@ -88,7 +88,7 @@ enum { NOTHING, RELU, SILU, GELU, GELU_TANH, GELU_FAST }; /* activation, after t
 enum { CLIP_XHAT = 1, CLIP_OUTPUT };                      /* clipped */
 /* more types of `to`, after those of nl_dtype; a GRID has equal steps */
 enum { E4M3 = NL_DTYPES, E5M2, TF32, BITS_4, GRID };
-/* bits of rounds; STEPS: also x - mean, its square, and the products with the gain */
+/* bits of rounds; STEPS: all results, such as x - mean and gain * xhat */
 enum {
     A_X = 1 << 0,
     A_SUM = 1 << 1,

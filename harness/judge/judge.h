@@ -24,7 +24,7 @@ typedef struct score {
     double rms;              /* of the finite errors of y or dx, in units */
     size_t not_finite;       /* infinite errors of y or dx: NaN for a number, or a number for NaN */
     size_t judged, unjudged; /* numbers with a bound and impossible numbers; all other numbers */
-    size_t beyond;           /* numbers beyond their bound, or impossible without one */
+    size_t beyond;           /* numbers beyond their bound, and impossible numbers */
     size_t impossible;       /* impossible numbers */
     size_t certain;          /* numbers beyond the certain bound as well as the probable one */
     size_t groups;           /* rows, or channels */

@@ -137,7 +137,7 @@ static void print_mechanism(const judgement *j, FILE *out) {
     }
     if (!j->named && !j->rounding && j->score.not_finite == j->score.count) return;
     fprintf(out,
-            "\nmistake tried, made on purpose                             removes  leaves rms    "
+            "\nknown mistake, made on purpose                             removes  leaves rms    "
             "largest\n");
     for (size_t i = 0; i < m->count; i++) {
         const hypothesis *h = &m->found[i];
@@ -208,8 +208,8 @@ static void print_verdict(const judgement *j, FILE *out) {
                 c->impossible, name);
     if (c->certain < c->beyond)
         fprintf(out,
-                "  by the probable bound: rounding breaks it less than once in 10^16 sums; %zu are "
-                "beyond\n  the certain one too\n",
+                "  the bound is probable: rounding breaks it less than once in 10^16 sums;\n"
+                "  %zu are beyond the certain bound too\n",
                 c->certain);
     if (c->unjudged)
         fprintf(out, "  not judged     %zu of %zu elements: %s\n", c->unjudged,

@@ -151,7 +151,7 @@ void checkers_start(checkers *j, const nl_case *cases, size_t count,
         if (pid != 0) {
             close(line[1]);
             FILE *from = pid > 0 ? fdopen(line[0], "r") : NULL;
-            if (!from) break; /* checker k ends at its first message */
+            if (!from) break; /* without a reader, checker k ends at its first message */
             j->pid[k] = pid, j->from[k] = from, j->count++;
             continue;
         }

@@ -43,8 +43,7 @@ static size_t index_of(const nl_impl *impl) {
 
 bool error_record_not_run(const error_record *e, const error_line *l) {
     if (l->impl) return !e->ran[index_of(l->impl)];
-    for (size_t i = 0; i < nl_impl_count();
-         i++) /* if its ISA runs, the implementation was removed */
+    for (size_t i = 0; i < nl_impl_count(); i++) /* if its ISA runs, it was removed */
         if (strcmp(nl_impl_at(i)->isa, l->isa) == 0) return !nl_isa_runs(l->isa);
     return true;
 }

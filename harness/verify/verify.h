@@ -65,7 +65,7 @@ typedef struct check_settings {
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
     /* Gets the verdict that covers both calls; impl NULL: the verdict on a model's own output. */
     void (*judged)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
-    /* Gets the verdict on each of the two calls; or NULL. False: out of memory. */
+    /* NULL, or gets the verdict on each of the two calls. False: out of memory. */
     bool (*noted)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
 } check_settings;
 
