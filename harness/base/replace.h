@@ -7,7 +7,7 @@
 
 typedef struct replacement {
     FILE *file;               /* to write into */
-    char *target, *temporary; /* NULL: the path is a device or a pipe, written directly */
+    char *target, *temporary; /* temporary NULL: writes directly to the path, a device or pipe */
 } replacement;
 
 /* False: cannot write, for the reason in errno. True: the caller must call replace_end. */

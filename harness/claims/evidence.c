@@ -48,8 +48,8 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
     return sittings;
 }
 
-/* The figure from enough passes, in order of time. Its interval comes from the sittings, or from
- * the passes if there are few sittings. The band is computed in the same way, from LayerNorm
+/* The figure from enough passes, given in order of time. Its interval comes from the sittings, or
+ * from the passes if there are few sittings. The band is computed in the same way, from LayerNorm
  * against itself. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     double v[2][PASSES_MAX], all[PASSES_MAX];

@@ -83,7 +83,7 @@ const char *rivals_words(const char *how) {
 /* A rival made ready. Both rivals of a pair have the same x, gamma and w. */
 typedef struct contender {
     const rival *of;
-    candidate norm; /* the rival's fixture, and its rung or NULL */
+    candidate norm; /* the rival's fixture, and its rung (NULL: none) */
     float *w, *z;   /* the product's second factor [c][c], and the result [n][c] */
     const pointwise_isa *isa;
     step *model;

@@ -91,8 +91,8 @@ void impl_unknown(const char *pattern, size_t length) {
                 "; see `normlab list`");
 }
 
-/* Does at least one pattern match an implementation, and so does each pattern without a wildcard?
- * Prints the patterns that match nothing. */
+/* Does any pattern match an implementation, and every pattern without a wildcard? Prints the
+ * patterns that match nothing. */
 static bool known_impl(const char *patterns) {
     bool any = false, names = true;
     for (const char *p = patterns, *end;; p = end + 1) {

@@ -20,8 +20,8 @@ typedef struct grading {
 /* Grades categories; if all are right, errors and speeds. False: bad input, after a message. */
 bool grade_all(grading *j);
 
-/* Times the kernel beside both rungs and gives points for speed. The part must have been
- * checked. */
+/* Times the kernel against the two rungs of the part, and gives points for speed. The part must
+ * have been checked. */
 bool grade_speed(grading *j, const part *p, mark *k);
 
 /* The number of steps on the way to `to` that the value reaches; a value within 2 % of a step

@@ -71,8 +71,7 @@ typedef struct job {
     report out, quiet; /* quiet: without a table */
     bool rows;         /* print every row of the table, not only failures */
     checkers checkers;
-    count *counts; /* one per implementation, then one for models; memory shared with the
-                    * checkers */
+    count *counts; /* one per implementation, then one for models; the checkers share this memory */
     count all;
     unsigned char *states; /* [implementations][cases]: outcome of each check */
     error_record largest;

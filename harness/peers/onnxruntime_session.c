@@ -114,8 +114,7 @@ static bool is_for(const plan *k, const nl_problem *p, const part *parts, int co
     return same;
 }
 
-/* The cached plan of a problem. The first call makes the session. This call belongs to verification
- * and is not timed. */
+/* The cached plan of a problem. The first call, in verification (not timed), makes the session. */
 static plan *find_plan(const nl_problem *p, const part *parts, int inputs, int count, int threads) {
     static plan plans[PLANS];
     static size_t next;

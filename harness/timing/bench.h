@@ -9,7 +9,7 @@
 typedef struct timing {
     estimate ns; /* of one call */
     double ns_min;
-    double limit_gbps, limit_pct; /* plain copying of the same buffers, in the same rounds */
+    double limit_gbps, limit_pct; /* of copying the same buffers in the same rounds */
     bool impossible;              /* faster than the limit by more than the noise */
     const char *baseline;
     estimate log_ratio;

@@ -39,9 +39,8 @@ struct field {
     char broken[320]; /* the failure of one of our rungs */
 };
 
-/* A clock without the cost of the messages between the processes. These are statics, because the
- * callbacks of a measurement for the clock and for interrupts get no context; a process runs one
- * contest at a time. */
+/* A clock without the cost of the messages between the processes. Static, because the callbacks for
+ * clock and interrupts get no context; a process runs one contest at a time. */
 static double skipped, overhead;
 static contest *running;
 

@@ -1,5 +1,5 @@
-/* The movers, compiled once for each ISA like the kernels: vec.h has the vector width and the
- * streaming store, and the build defines LIMIT_NAME (limit_avx2). SPDX-License-Identifier: MIT */
+/* The movers. The build compiles this file once for each ISA, and defines LIMIT_NAME (limit_avx2).
+ * vec.h has the vector width and the streaming store. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "vec.h"
 

@@ -1,5 +1,5 @@
-/* Chains of multiply-adds in registers, compiled once for each ISA; the build defines PEAK_NAME
- * (peak_avx2). An ISA without FMA multiplies, then adds. SPDX-License-Identifier: MIT */
+/* Chains of multiply-adds in registers. The build compiles this file once for each ISA, and defines
+ * PEAK_NAME (peak_avx2). An ISA without FMA multiplies, then adds. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
 #include "vec.h"
 

@@ -17,8 +17,8 @@ typedef struct figure {
     size_t rounds;
 } figure;
 
-/* log_ratio: logarithm of b's time over a's time. The saving is in per cent of a step, of which a
- * takes the fraction `share`. The speed-up does not depend on the share. */
+/* log_ratio: logarithm of b's time over a's time. The saving is in per cent of a step; share: the
+ * fraction of the step that a takes. The speed-up does not depend on it. */
 figure figure_saving(double share, estimate log_ratio, double band);
 figure figure_speedup(double share, estimate log_ratio, double band);
 

@@ -1,6 +1,6 @@
-/* Compiles an untrusted kernel. The compiler searches for forbidden words, since it expands macros.
- * Its input is the allowed headers, then a pragma that makes each forbidden word an error, then the
- * file. SPDX-License-Identifier: MIT */
+/* Compiles an untrusted kernel. The compiler searches for forbidden words, because only the
+ * compiler expands macros. Its input is the allowed headers, then a pragma that makes each
+ * forbidden word an error, then the file. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "workbench/assignment.h"
@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Like compile_kernel(), for a copy that is alone in its folder. False: `error` names the broken
- * rule, or the reason why the kernel does not compile. */
+/* Like compile_kernel(), for a copy of the file, alone in its folder, that must keep the rules.
+ * False: `error` names the broken rule, or the reason why the kernel does not compile. */
 bool fence_kernel(const char *file, const assignment *rules, compiled *out, char *error,
                   size_t error_size);
 

@@ -203,8 +203,8 @@ static void describe(const struct library *l, description *d) {
     snprintf(d->about, sizeof d->about, "%s", m->about);
 }
 
-/* A library's constructors may end the process, so a child process loads the library first. If
- * there is a description, the library is not trusted. */
+/* A library's constructors may end the process, so a child process loads the library first. With a
+ * description, the library is not trusted. */
 static bool rehearse(const char *path, description *d, char *error, size_t size) {
     enum { DONE = 42, SECONDS = 10 };
     int status = 0;
