@@ -122,7 +122,7 @@ static int compare_bits(const grading *j, const nl_case *c, const nl_data *data,
                      c->text, teams[i]);
         else if (!same)
             snprintf(k->text, sizeof k->text,
-                     "%s\nthe bits on %d threads are not those on 1: the order of a sum depends on "
+                     "%s\n%d threads give other bits than 1 thread: the order of a sum depends on "
                      "the number of threads, or there is a race",
                      c->text, teams[i]);
     }

@@ -17,7 +17,7 @@ static const char purpose[] =
     "normlab judge LAYER --x FILE.npy --dy FILE.npy --dx FILE.npy [options]\n"
     "\n"
     "Is y the output of LAYER on x, or dx the gradient? Compares any framework's output with the\n"
-    "reference, in the units of `normlab check`. The bound is that of a two-pass with one\n"
+    "reference, in the units of `normlab check`. The bound is a two-pass kernel's, with one\n"
     "accumulator. Tests known mistakes to explain a large error.\n"
     "y, dx and dy have the shape of x, and may have another type.\n";
 static const char usage[] =

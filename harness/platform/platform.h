@@ -4,7 +4,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Does this thread round to nearest in full precision, without flushing subnormals or traps? */
+/* Does this thread round to nearest in full precision, keep subnormals, and have no traps? */
 bool arithmetic_is_usual(void);
 void arithmetic_restore(void);
 
