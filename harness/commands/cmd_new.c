@@ -91,7 +91,7 @@ static void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd) {
     const char *direction = backward ? "backward" : "forward";
     fprintf(out,
             "/* idea   TODO: what this kernel does differently, and why that is right.\n"
-            " * gain   TODO: what that should save, and beside which rung.\n"
+            " * gain   TODO: what that should save, compared with which rung.\n"
             " * fails  TODO: on which sizes or data it is slow, or less exact.\n"
             " * SPDX-License-Identifier: MIT */\n"
             "#include \"%s\"\n\n",
