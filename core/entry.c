@@ -50,8 +50,8 @@ static bool in_place(int out, int in) {
     return out != SCRATCH && nl_args[out].replaces & NL_BIT(in);
 }
 
-/* Do rows not overlap? All inner rows fit in one outer stride, or all outer rows in an inner
- * one. */
+/* Are the rows disjoint? Yes if all inner rows fit in one outer stride, or all outer rows in one
+ * inner stride. */
 static bool rows_are_apart(const nl_problem *p, nl_stride s) {
     const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
     if (rows > 1 && s.row < p->c) return false;

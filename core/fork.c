@@ -81,7 +81,7 @@ void nl_fork_note(const nl_fork *f, double ns) {
         return;
     }
     t->left--;
-    /* Charges the measured time, not the median: threads take 20 to 300 us to wake. */
+    /* Charges the measured time. The median may be far too small: threads wake in 20 to 300 us. */
     if (usual(t, ONE) > 0 && t->way != better(t)) t->credit -= (float)ns;
 }
 

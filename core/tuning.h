@@ -16,8 +16,8 @@ typedef struct nl_tuning {
 } nl_tuning;
 
 /* The default fork thresholds, in elements. Backward's threaded rung is slow on one thread, because
- * its runs are short, so from its threshold on threads certainly pay. The threshold is four times
- * higher if threads sleep between calls. For other rungs fork.h decides. */
+ * its runs are short, so its threshold is a size at which threads certainly pay. The threshold is
+ * four times higher if threads sleep between calls. For other rungs fork.h decides. */
 enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 262144 };
 
 /* The defaults, overridden by the file that the environment variable NL_TUNING names; read once. If

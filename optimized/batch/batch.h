@@ -18,7 +18,7 @@ typedef struct batch_recipe {
 
 enum {
     TILE_ROWS = 8,        /* rows of a tile */
-    NARROW = 256,         /* up to this number of columns, even an uncached x is summed in tiles */
+    NARROW = 256,         /* columns up to which tiles have TILE_ROWS rows even if x is uncached */
     L1_COLUMNS = 1024,    /* columns whose sums stay in the first-level cache */
     STRIP = 64,           /* channels whose statistics are computed together */
     SHORT = 32,           /* channels with fewer values per sample are read as columns */
@@ -27,7 +27,7 @@ enum {
     SPAN = 16384,         /* elements of a channel in a piece, if it is read as runs */
     RUN = 16 * SUM_BLOCK, /* elements of a run summed in float; these sums are added in double */
     CACHED = 524288,      /* bytes of x (and dy) that stay in a core's cache between two readings */
-    LANES = VLEN < 4 ? 4 : 16 /* fewest accumulators: 16 rows, or 4 vectors of a run */
+    LANES = VLEN < 4 ? 4 : 16 /* fewest accumulators of a sum: 16 rows of a block, or 4 vectors */
 };
 
 static const nl_threshold batch_thresholds[]

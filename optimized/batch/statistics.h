@@ -20,8 +20,8 @@ NL_INLINE void from_sums(const work *w, strip *s) {
     }
 }
 
-/* Sums are certain if they did not overflow or underflow (which is harmless if eps is large), and
- * if m was off by less than sigma, so that var lost at most one bit. */
+/* Sums are certain if they did not overflow, did not underflow (harmless if eps is large), and if m
+ * was off by less than sigma, so that var lost at most one bit. */
 NL_INLINE bool in_range(const work *w, double squares) {
     const double small = w->v.eps < 0x1p-96f ? 0x1p-96 : 0;
     return (int)(squares >= small) & (int)(squares <= (double)FLT_MAX);

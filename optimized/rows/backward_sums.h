@@ -20,8 +20,8 @@ typedef struct backward_recipe {
 } backward_recipe;
 
 /* A row's sums have one vector each in any block, so dx has the same bits in all blocks. dgamma and
- * dbeta are summed in float over PIECE_ROWS rows, each block separately. The sums of these pieces
- * are added with their rounding errors, so the error does not grow with the number of rows. */
+ * dbeta are summed in float, first over a block, then over PIECE_ROWS rows. These pieces' sums are
+ * added with their rounding errors, so the error does not grow with the number of rows. */
 enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
 
 /* Rows are summed in pieces of PIECE columns, as in rows.h. Longer rows are processed one by one,

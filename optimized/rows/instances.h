@@ -18,7 +18,7 @@ NL_INLINE void common_rows(const rows_call *call, nl_dtype t, bool centred, bool
     all_rows(v, q);
 }
 
-/* All other cases: each vector tests which arrays exist, and rows are never pipelined. */
+/* All other cases: the loops test for each vector which arrays exist; rows are not pipelined. */
 NL_INLINE void general_rows(const rows_call *call, nl_dtype t, bool centred) {
     row_recipe q = *call->q;
     nl_view v = nl_view_of(call->p, call->a);

@@ -38,8 +38,8 @@ NL_INLINE void put(nl_view v, size_t i, stats s, row_recipe q, bool stream) {
 
 /* Whole vectors begin at y's first vector boundary, so that no store straddles two lines. Two extra
  * vectors, the edges, cover the elements before that boundary and after the last whole vector, and
- * overlap whole vectors. In place, whole vectors would overwrite the edges' x, so it is loaded
- * first; their y is stored last. */
+ * overlap whole vectors. In place, edges and whole vectors would overwrite each other's x, so the
+ * edges' x is loaded first, and the edges' y is stored last. */
 typedef struct edges {
     size_t begin, end; /* range of the whole vectors */
     vf head, tail;

@@ -1,4 +1,4 @@
-/* Two sums along a row, of v and of v * d. They are computed in blocks, so that few of a value's
+/* Two sums along a row, of v and of v * d. Blocks of a row are summed separately, so that few
  * additions are to a much larger sum. SPDX-License-Identifier: MIT */
 #pragma once
 

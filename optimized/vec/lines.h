@@ -45,7 +45,7 @@ NL_INLINE void *tail_at(shared_line *line, void *y, size_t bytes) {
     return line->bytes;
 }
 
-/* Streams a whole line. Call late, at a row's end: the load waits for the stores of its head. */
+/* Streams a whole line. Call at a row's end: the load waits for the stores of the row's head. */
 NL_INLINE void put_if_whole(shared_line *line) {
     if (line->held != LINE) return;
     float whole[LINE / sizeof(float)]; /* moves bits only; the elements may be 16-bit */
