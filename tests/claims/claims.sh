@@ -153,7 +153,7 @@ made same 03 -0.1031
 reports "another of the same day" 0 "pooled: 4 passes in 3 sittings" mine.txt --evidence ev
 rm -r ev/same
 made p1 03 -0.101
-reports "three passes in two sittings" 0 "fewer than 3 sittings: the intervals are of the passes" mine.txt --evidence ev
+reports "three passes in two sittings" 0 "fewer than 3 sittings: the intervals cover the passes" mine.txt --evidence ev
 made p1 01 -0.101
 reports "and one of one's own" 0 "pooled: 4 passes" mine.txt --evidence ev --passes 1 --seconds 0.001
 made lacks 04 0
@@ -163,7 +163,7 @@ check "  which counts nowhere" "$(grep -q ',4$' lacks.csv || shows tail -1 lacks
 rm -r ev/lacks
 made later 05 -0.5 000000000000
 sed -i 's/2026/2099/' ev/later/machine.txt
-reports "the latest kernels are others" 0 "they ran on other kernels" mine.txt --evidence ev
+reports "the latest kernels are others" 0 "the passes ran on other kernels" mine.txt --evidence ev
 rm -r ev/later ev/2*
 reports "too few for the stability" 1 "needs 6 passes" mine.txt --evidence ev --stability
 for i in 4 5 6 7; do made p$i 0$i -0.10$i; done

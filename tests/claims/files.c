@@ -62,7 +62,7 @@ Test(claim_files, bad_ones) {
         {WHOLE "where: simd, forward/f32/4x8/normal\n", "'HOW'"},
         {WHOLE "where: ,simd forward/f32/4x8/normal\n", "'HOW'"},
         {WHOLE "where:\n", "'HOW'"},
-        {WHOLE "where: a,b,c,d,e 1 2 3 4 5\n", "24 settings at most"},
+        {WHOLE "where: a,b,c,d,e 1 2 3 4 5\n", "at most 24 settings"},
         {WHOLE, "predicate"},
         {WHOLE "predicate: 15 .. 7\n", "LOW .. HIGH"},
         {WHOLE "predicate: nan .. 7\n", "LOW .. HIGH"},

@@ -297,7 +297,7 @@ for axes in 0 1 0,2; do
 done
 refuses "gamma of the last axis only" "needs (2, 5)" \
     layernorm --x x.npy --axes 1,2 --gamma g.npy --out y.npy
-refuses "batchnorm over one axis" "all axes but one" batchnorm --x x.npy --axes 0 --out y.npy
+refuses "batchnorm over one axis" "name all axes of batchnorm except" batchnorm --x x.npy --axes 0 --out y.npy
 refuses "an axis twice" "names an axis twice" layernorm --x x.npy --axes 2,-1 --out y.npy
 refuses "an axis that is not there" "has no axis 3" layernorm --x x.npy --axes 3 --out y.npy
 refuses "axes of no numbers" "--axes '1,' should be" layernorm --x x.npy --axes 1, --out y.npy

@@ -130,7 +130,7 @@ static const fake_file none[] = {{0}};
 static const expected of_none[] = {
     {"affinity", FINDING_UNKNOWN, "4 CPUs online"},
     {"governor", FINDING_UNKNOWN, "no cpufreq"},
-    {"turbo", FINDING_UNKNOWN, "no switch"},
+    {"turbo", FINDING_UNKNOWN, "no turbo switch"},
     {"core-kinds", FINDING_UNKNOWN, "neither"},
     {"smt", FINDING_UNKNOWN, "no CPU topology"},
     {"thermal", FINDING_UNKNOWN, "no thermal_throttle"},

@@ -129,7 +129,7 @@ for k in 1 2 3; do relative r $((k * 100)) $((k * 200)) && relative s $((k * 51)
 exits "passes with a baseline" 0 r s --csv
 gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
 check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || shows cat stdout)"
-says "B/A compares times over the baseline's"
+says "B/A compares times relative to the baseline's"
 cp -r p/2 p/3
 reports "a pass and its copy" 0 "warning: 1 of 4 passes are left out, as they are cut off, changed or copies; the last: p/3/bench.csv" p q
 says "A: 3 passes"
