@@ -122,7 +122,7 @@ def test_rows_without_a_bound(seed, tmp_path):
 
     one, rows = judged(0), f"{len(far)} row{'s' * (len(far) > 1)}"
     assert (one.verdict, one.right, one.unjudged) == ("partial", False, len(far) * c)
-    assert f"right in {n - len(far)} of {n} rows; {rows} not judged: rounding alone" in str(one)
+    assert f"right in {n - len(far)} of {n} rows; {rows} not judged: rounding errors alone" in str(one)
     assert repr(one).startswith("<partial: y[")
     place = random.choice(far), random.integers(c)
     y[place] = random.choice([np.nan, np.inf, -np.inf, 1e30])

@@ -152,7 +152,7 @@ Test(claim_files, passes_that_are_damaged) {
     evidence e;
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         snprintf(row, sizeof row, "simd,forward/f32/4x8/normal,%s\n", bad[i]);
-        cr_expect(!read_pass(row, &e, error) && strstr(error, ":2: no race has such numbers"),
+        cr_expect(!read_pass(row, &e, error) && strstr(error, ":2: no race writes such numbers"),
                   "%s: %s", bad[i], error);
         evidence_free(&e);
     }
