@@ -77,7 +77,7 @@ check "a command to repeat it" "$([ "$repeat" ] || shows cat stderr)"
 
 edit 'mine { sub("@c", "@vector9") } mine || NR == 1 { print }'
 compares "nothing of this instruction set" 1
-says "nothing of c is on record"
+says "c has no errors on record"
 says "largest errors: 0 compared with now.csv, 0 failed"
 
 # Outputs other than y and dx have separate lines. Instruction sets with the same errors share a line.
