@@ -134,7 +134,7 @@ refuses "rotating buffers" "speed 1 rmsnorm/forward/f32/64x1024/normal/rotating 
 refuses "a batch of one row" "batch 1 b: rmsnorm/forward/f32/1x7/normal" "cannot test batches: rmsnorm/forward/f32/1x7/normal"
 refuses "no such rung" "speed 1 rmsnorm/forward/f32/64x1024/normal from rmsnorm/nave to limit" "there is no rung rmsnorm/nave"
 for steps in "in 0 steps" "in four steps" "in 4" "4 steps" "in 4 steps more"; do
-    refuses "'$steps'" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naive to limit $steps" "should be: speed POINTS CASE from RUNG to RUNG (or limit), and at the end \`in N steps\`"
+    refuses "'$steps'" "speed 1 rmsnorm/forward/f32/3x7/normal from rmsnorm/naive to limit $steps" "should be: speed POINTS CASE from RUNG to RUNG (or limit), perhaps with \`in N steps\` at the end"
 done
 echo "title x" >bad.txt
 reports "an assignment without a category" 2 "it has no category" bad.txt "$rung"
