@@ -85,7 +85,7 @@ typedef struct nl_rung {
                             .lanes = lanes_},              \
                            __VA_ARGS__}
 
-/* Makes a rung of kernel(view, ranks). The kernel is inlined twice, once for f32 as a constant. */
+/* Makes a rung of kernel(view, ranks). The kernel is inlined twice, once with f32 as a constant. */
 #define NL_FORWARD_RUNG(name, layers, method, splits_features)                              \
     static void forward(const nl_ranks *r, const nl_problem *p, const nl_forward_args *a) { \
         nl_view v = nl_view_of(p, a);                                                       \

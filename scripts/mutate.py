@@ -66,8 +66,8 @@ def all_mutants():
 
 
 def compiler(command, output):
-    """The command with -O1, which compiles in two thirds of the time. Without guessed branch probabilities, because a
-    `continue` changes the guesses even if it changes nothing else."""
+    """The command with -O1, which compiles in two thirds of the time, and without guesses of branch probabilities: a
+    `continue` changes these guesses even if it changes nothing else."""
     words = [w for w in shlex.split(command) if w != "-Werror"]
     words[words.index("-o") + 1] = str(output)
     return words + ["-w", "-g0", "-O1", "-fno-guess-branch-probability"]

@@ -21,4 +21,4 @@ def draw(page):
     page.names(axes)
     page.note("LayerNorm with eps = 10⁻⁵; half of the row is σ, half −σ.")
     inside, outside = half.values()
-    return f"eps = 10⁻⁵ halves rows with σ = {inside:.1g} if it is inside the root, and with σ = {slide.tiny(outside)} if outside"
+    return f"eps = 10⁻⁵ inside the root halves y of rows with σ = {inside:.1g}; outside, of rows with σ = {slide.tiny(outside)}"

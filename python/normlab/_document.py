@@ -11,7 +11,7 @@ _PARAMETERS = {
     "op": ('"layernorm", "rmsnorm", "qwen2_rmsnorm", "gated_rmsnorm", "gate_first_rmsnorm" or "batchnorm"', "The layer."),
     "dy": ("as x", "The gradient of the layer's result."),
     "x": ("(..., c), float32, float16 or bfloat16; may be a view with evenly spaced rows",
-          "The input. All tensors have its type; arithmetic is float32."),
+          "The input. Tensors of its shape have its type; arithmetic is float32."),
     "gamma": (_WEIGHTS, "The gain and the bias. None: ones for the gain, zeros for the bias."),
     "beta": (_WEIGHTS, "The gain and the bias. None: ones for the gain, zeros for the bias."),
     "w": (_WEIGHTS, "The gain is 1 + w; None: the gain is 1."),

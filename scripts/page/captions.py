@@ -8,7 +8,7 @@ import rungs
 from markers import table as table_of
 from readme import human
 
-SAYS = {"ok": "within their bounds", "demo": "shown and not judged, because their method has no bound",
+SAYS = {"ok": "within their bounds", "demo": "shown and not judged, because their method has no bound there",
         "fail": "FAILED", "skip": "not run here"}
 
 

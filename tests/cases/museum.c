@@ -1,4 +1,5 @@
-/* The museum has the bug reports' data; nl_best() is right. SPDX-License-Identifier: MIT */
+/* The museum has the bug reports' data, and nl_best() is right on all exhibits.
+ * SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "cases/museum.h"
 #include "trial.h"

@@ -1,5 +1,5 @@
-/* Tests extreme values, where a naive product overflows or a rounded reciprocal is visible. Some
- * properties hold exactly; some answers must be finite. SPDX-License-Identifier: MIT */
+/* Tests extreme values, where a naive product leaves float's range or a rounded reciprocal shows.
+ * Some properties hold exactly; some answers must be finite. SPDX-License-Identifier: MIT */
 #include "trial.h"
 
 #include <stdio.h>

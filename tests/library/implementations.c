@@ -148,7 +148,7 @@ static bool all_written(setting *o, trial *all) {
     return right;
 }
 
-/* Computes groups alone or reordered. Reordering BatchNorm's samples would change the sums. */
+/* Computes groups alone or reordered. BatchNorm's samples keep their order: it affects sums. */
 static bool groups_elsewhere(setting *o, trial *all) {
     bool right = true;
     for (size_t count = 1; count <= o->groups; count += o->groups - 1) {
@@ -329,7 +329,7 @@ ParameterizedTest(size_t *index, implementations, properties) {
         const size_t step = batch || o.m->lanes < 4 || most ? 0 : (size_t)o.m->lanes;
         if (step && i % 5 == 1) try_properties(&o, 5, 17 * step + 1);
         if (step && i % 5 == 2) try_properties(&o, 5, 129 * step + 1);
-        if (step && i % 5 == 3) try_properties(&o, 5, 4 * 17 * step + 1); /* a step of 4 vectors */
+        if (step && i % 5 == 3) try_properties(&o, 5, 4 * 17 * step + 1); /* 4 vectors a step */
     }
     cr_assert(o.worked > 0, "%s: nothing was tried", o.m->name);
 }

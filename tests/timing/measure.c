@@ -103,7 +103,7 @@ Test(measure, stops_when_the_time_is_up) {
     measure_free(&m);
 }
 
-/* All candidates get the calls that the fastest needs, and at least the minimum of rounds. */
+/* All candidates get as many calls as the fastest needs, and at least the minimum of rounds. */
 Test(measure, one_number_of_calls) {
     fake f[3] = {{50, 0, 0, 0, 0, 1}, {50, 0, 0, 0, 0, 2}, {5000, 0, 0, 0, 0, 3}};
     measure m = {.seed = 1};
@@ -117,7 +117,7 @@ Test(measure, one_number_of_calls) {
     measure_free(&s);
 }
 
-/* If a Latin square takes longer than the allowed time, measuring stops after the fewest rounds. */
+/* If a Latin square takes longer than allowed, measuring stops after the minimum of rounds. */
 Test(measure, a_part_of_a_square) {
     enum { CANDIDATES = 30 };
     fake f[CANDIDATES];
@@ -211,7 +211,7 @@ static void consume(void *context, size_t turn) {
     fake_call(context, turn);
 }
 
-/* One candidate consumes its inputs, the other does not. Both take 100 ns, also by a slow clock. */
+/* One candidate consumes its inputs, the other does not. A slow clock finds 100 ns for both. */
 Test(measure, inputs_are_restored_before_every_call) {
     fake f[2] = {{100, 0, 0, 0, 0, 1}, {100, 0, 0, 0, 0, 2}};
     measure m = {.precision = 1e-9, .seed = 1};
@@ -240,7 +240,7 @@ static void verify_outputs(void *context) {
     k->seen += k->f.calls % k->period == 0;
 }
 
-/* A kernel that is wrong on every N-th call (N up to 8) is found, however long rounds are. */
+/* A kernel that is wrong on every N-th call (N up to 8) is found, however many calls a round. */
 Test(measure, any_call_may_be_the_one_that_is_verified) {
     static const size_t calls[] = {1, 2, 5, 6, 13, 27, 48, 55, 111, 503};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)

@@ -49,7 +49,7 @@ static void *wait_long(void *unused) {
     return unused;
 }
 
-/* The address just above the stack: a write here, far before some buffer, must be noticed. */
+/* An address just above the stack. A write there, far from all buffers, must be noticed. */
 static volatile char *above_stack(void) {
     pthread_attr_t stack;
     void *at;

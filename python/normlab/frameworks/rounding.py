@@ -103,7 +103,7 @@ def fused(a: Floats, b: Floats, c: Floats) -> Floats:
 
 
 def near(a: Floats) -> Iterator[Floats]:
-    """Yields copies of a, with every value moved by -REACH, ... REACH floats, all by the same number."""
+    """Yields copies of a. In a copy every value is moved by the same number of floats, -REACH to REACH."""
     for step in range(-REACH, REACH + 1):
         yield (a.view(np.int32) + np.int32(step)).view(np.float32)
 
