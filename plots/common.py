@@ -29,7 +29,7 @@ ENDS = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 def widest(rows):
-    """impl -> the widest instruction set it ran on. This is the last of its rows, because the table is in that order."""
+    """impl -> the widest instruction set it ran on. It is the last of its rows, because the table has that order."""
     return {row["impl"]: row["isa"] for row in rows if row["verdict"] != "skip"}
 
 

@@ -97,7 +97,7 @@ def needed(path):
         sys.exit(says(path, error))
 
 
-# machine -> its core in docs/ports.csv. If OSACA has no model of the core: the core with the nearest model (chapter 12).
+# machine -> its core in docs/ports.csv or, if OSACA lacks that core, the core with the nearest model (chapter 12).
 NEAREST = {"xeon": "SPR", "zen3": "ZEN3", "zen4": "ZEN4"}
 
 

@@ -78,7 +78,7 @@ class Page:
         return found
 
     def rungs(self, axes, rows, names, point):
-        """Draws a curve for each rung. names: the rung's impl, or its end -> the curve's name. point(row): (x, y) or None.
+        """Draws a curve for each rung. names: impl, or its end -> the curve's name. point(row): (x, y) or None.
         Returns name -> {x: the largest y at x}."""
         drawn = {}
         for impl, name in names.items():
@@ -238,7 +238,7 @@ class Page:
         return "; ".join(found)
 
     def finish(self, answer):
-        """Writes the answer as the title, the question below it, the foot, and after --quick QUICK across the corner."""
+        """Writes the answer as the title, the question below it, the foot and, after --quick, QUICK across a corner."""
         common.name_scales(self.figure)
         self.answer = answer
         tall = self.put(0.3, TALL - 0.3, answer, TITLE, self.ink, WIDE - 1.6, most=2, weight="bold", va="top")

@@ -5,7 +5,8 @@
 
 FOLDER has a file NAME.json for each submission, the results.json of `normlab grade --gradescope`. NAMES.txt has a line
 `NAME: NAME ON THE PAGE` for each student who wants to be shown; the page only counts the others. Equal points
-give equal places. The page needs no server, no script and no other file. Standard library only. SPDX-License-Identifier: MIT"""
+give equal places. The page needs no server, no script and no other file. Standard library only.
+SPDX-License-Identifier: MIT"""
 import argparse
 import html
 import json

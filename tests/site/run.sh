@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
-# Builds the site, which must load nothing from other hosts. A browser must find no fault in the site, and must find each
-# planted fault. A dead link or an unknown formula must stop the build. Exit code 77 (not run) without a browser. Usage:
-# tests/site/run.sh PYTHON, which needs the packages of requirements-site.txt. SPDX-License-Identifier: MIT
+# Builds the site, which must load nothing from other hosts. A browser must find no fault in the site, and must find
+# each planted fault. A dead link or an unknown formula must stop the build. Exit code 77 (not run) without a browser.
+# Usage: tests/site/run.sh PYTHON, which needs the packages of requirements-site.txt. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/../shell/browser.sh"
 python=$1
 "$python" scripts/website.py --out build/site || fail "the site is not built"

@@ -27,8 +27,8 @@ def problem(op: str, tail: str) -> Problem:
 
 
 def before_rounding(got: Optional[NDArray[Any]], exact: NDArray[Any], scale: NDArray[Any]) -> Optional[NDArray[Any]]:
-    """Prepares 16-bit dgamma and dbeta for the judge, which judges them as float32. Returns the exact sum if it is at most
-    one unit from `got`, else `got` moved by one unit towards it. A unit is the type's roundoff times the terms' size."""
+    """Prepares 16-bit dgamma and dbeta for the judge, which judges them as float32. Returns the exact sum if it is at
+    most a unit from `got`, else `got` moved by a unit towards it. Unit: the type's roundoff times the terms' size."""
     if got is None or got.dtype == np.float32:
         return got
     wide, reach = got.astype(np.float64), ROUNDOFF[got.dtype.name] * scale.astype(np.float64)
