@@ -210,7 +210,7 @@ refuses "a wrong casting" "--casting first" layernorm --x x.npy --y right.npy --
 refuses "an unknown type" "--rounded-to f8" layernorm --x x.npy --y right.npy --rounded-to f8
 refuses "f16 that was f32" "h-last.npy is f16" rmsnorm --x h.npy --y h-last.npy --rounded-to f32
 refuses "nothing to judge" "is empty" layernorm --x empty.npy --y empty.npy
-refuses "one value a channel" "more than one value" batchnorm --x one.npy --y one.npy
+refuses "one value a channel" "one value per channel" batchnorm --x one.npy --y one.npy
 refuses "inference on nothing" "needs --running-mean" batchnorm --inference --x img.npy \
     --y img.npy
 refuses "the CSV on stdout" "--csv -" layernorm --x x.npy --y right.npy --csv -
