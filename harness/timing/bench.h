@@ -55,7 +55,7 @@ typedef struct bench_round {
 typedef struct bench_settings {
     double seconds;   /* seconds of timing per implementation */
     double precision; /* stop when every interval's half-width is below this fraction */
-    double margin;    /* differences below this fraction are SAME */
+    double margin;    /* of SAME: a fraction */
     int threads;      /* unless the case names a number */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);

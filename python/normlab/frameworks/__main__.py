@@ -2,6 +2,7 @@
 import argparse
 import csv
 import os
+import signal
 import sys
 from collections.abc import Callable, Sequence
 from time import monotonic
@@ -124,6 +125,11 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     rows: Rows = []
     work: list[tuple[Any, ...]]
     interrupted = False
+
+    def interrupt(*_: object) -> None:
+        raise KeyboardInterrupt
+
+    signal.signal(signal.SIGTERM, interrupt)  # `timeout` keeps the rows, too
     try:
         if options.judge:
             work = [(c, device) for c in options.case or exhibits.cases(options.quick)]
