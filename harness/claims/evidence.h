@@ -15,7 +15,7 @@ enum { SITTING_S = 900 };
 typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
-    double ratio, low, high, aa, band; /* logarithms; aa: a against itself */
+    double ratio, low, high, aa, band; /* logarithms; aa: a against itself; NaN: only band */
     size_t rounds;
     size_t pass; /* number of the pass, equal in all its rows */
     double when; /* start of the pass, in seconds; 0: not known */
@@ -83,7 +83,7 @@ typedef struct noise {
     double rounds, passes, sittings, all;
 } noise;
 
-/* The median noise over the races, except `all`. */
+/* The medians of the noise over the races; `all` is NaN. */
 noise noise_of(const evidence *e);
 
 typedef struct claims_job {

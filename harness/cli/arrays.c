@@ -26,7 +26,7 @@ const char arrays_usage[] =
     "  --gate FILE                needed by the gated layers; has x's shape and type\n"
     "  --eps NUMBER               added inside the root    default: 1e-5\n"
     "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
-    "  --sum HOW                  float: normalize x + residual in float; rounded: in x's type\n"
+    "  --sum HOW                  float: x + residual is not rounded; rounded: to x's type\n"
     "  --inference                batchnorm with --running-mean FILE and --running-var FILE\n";
 
 enum { EPS, CASTING, SUM, INFERENCE, AXES, SETTINGS };

@@ -23,7 +23,7 @@ static const nl_impl *rung_for(const char *name, const nl_problem *p) {
 /* Two measurements of one kernel differ by a few per cent, so a time within 2 % of a step reaches
  * it. */
 int grade_steps(double mine, double from, double to, int steps) {
-    const bool scale = to < from; /* false: the rungs are equally fast here, so all steps or none */
+    const bool scale = to < from; /* false: `to` is not faster here, so all steps or none */
     const double least = mine / 1.02;
     return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
 }

@@ -104,8 +104,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
         return "the mean rounded to a float, as in two-pass and Welford: grows with kappa, and is "
                "the same along a row";
     if (s->narrow != NL_F32 && rest_is_rounding && m >= 16)
-        return "statistics in 16 bits, or another cause of a separate factor and offset in each "
-               "row";
+        return "statistics in 16 bits, or another cause of an offset and a factor in each row";
     return NULL;
 }
 
@@ -143,6 +142,6 @@ const char *growth_at_one_kappa(const subject *s, const double *kappa, const dou
             square += error[g] > 0.01 * kappa[g] * kappa[g] && error[g] < 4 * kappa[g] * kappa[g];
     }
     if (far < 8 || 4 * square < 3 * far) return NULL;
-    return "one-pass variance, E[x^2] - mean^2: each row has a wrong factor, by about kappa "
+    return "one-pass variance, E[x^2] - mean^2: each row's factor is wrong by about kappa "
            "squared units";
 }

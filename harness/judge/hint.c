@@ -88,7 +88,7 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     if (!added && o == NL_Y && from && unwritten && unwritten == r->count / row * (row - from))
         text_append(cause, size, ": the tail of each row");
     if (!added && o == NL_Y && q->s.p->n > 1 && unwritten == r->count - row && r->first < row)
-        text_append(cause, size, ": all rows were written to row 0: is row missing in an index?");
+        text_append(cause, size, ": all rows were written to row 0: was v used instead of row?");
     return added || unwritten;
 }
 

@@ -84,7 +84,7 @@ static void print_growth(const judgement *j, FILE *out) {
     fprintf(out, "\nas rounding      ");
     if (s->groups)
         fprintf(out,
-                "error along a %s: %.0f %% one offset, %.0f %% in proportion to xhat, %.0f %% "
+                "error along a %s: %.0f %% constant, %.0f %% in proportion to xhat, %.0f %% "
                 "other\n",
                 name, 100 * s->offset, 100 * s->scale, 100 * s->rest);
     else

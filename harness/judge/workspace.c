@@ -7,7 +7,7 @@
 #include <stdlib.h>
 
 /* Opens a workspace, and fills scale and allowed once for all formulas, since the bounds of column
- * sums are slow. `allowed` is the bound and one unit, since the formula's value is rounded too. */
+ * sums are slow. `allowed` is the bound plus one unit, since the formula's value is rounded too. */
 bool workspace_open(workspace *w, const subject *s) {
     size_t count = s->p->n * s->p->c * s->p->s, numbers = 0;
     *w = (workspace){.s = s, .count = count, .to = count};

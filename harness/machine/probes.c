@@ -126,7 +126,7 @@ static void subnormals(exam *e) {
 #endif
     bool kept = !here && flush == 0;
     exam_add(e, "subnormals", kept ? FINDING_GOOD : FINDING_BAD,
-             "FTZ or DAZ is set: link without -ffast-math, and no library that was linked with it",
+             "FTZ or DAZ is set: link without -ffast-math, and load no library linked with it",
              "%s in this thread, %s in %d of %d threads", here ? "flushed to zero" : "kept",
              flush ? "flushed" : "kept", flush ? flush : workers, workers);
 }

@@ -103,8 +103,8 @@ static double rms(const float *x, size_t n) {
     return sqrt(sum / (double)n);
 }
 
-/* The rms of the gradient of a matrix whose input is `in` and whose output has the gradient d. It
- * is the sum of in_i * d_j over the rows. Overwrites w->weights. */
+/* The rms of the gradient of a matrix whose input is `in` and whose output has the gradient d. The
+ * gradient is the sum of in_i * d_j over the rows. Overwrites w->weights. */
 static double matrix_gradient(work *w, const float *in, const float *d) {
     size_t c = w->net->width;
     memset(w->weights, 0, c * c * sizeof *w->weights);

@@ -106,7 +106,7 @@ static bool takes(nl_op op, nl_dtype t) {
     return run_parts(&p, parts, sizeof parts / sizeof *parts, 1);
 }
 
-/* LayerNorm's short rows and bf16 use Welford; other rows take two passes (onnxruntime#31973). */
+/* NL_WELFORD: LayerNorm's short rows and bf16; other rows take two passes (onnxruntime#31973). */
 #define IMPL(layer, op, pass)                                                                     \
     {                                                                                             \
         .name = "peer/onnxruntime_" layer, .isa = "c", .ops = NL_BIT(op), .passes = NL_BIT(pass), \

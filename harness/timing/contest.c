@@ -260,6 +260,6 @@ bool contest_run(contest *k, char *error, size_t size) {
     data_free(&d.other), data_free(&d.drawn);
     fixture_free(&d.f);
     isolate_end();
-    if (*d.broken) snprintf(error, size, "the rung to compare with %s", d.broken);
+    if (*d.broken) snprintf(error, size, "a rung to compare with %s", d.broken);
     return ok && !*d.broken;
 }

@@ -27,7 +27,7 @@ typedef struct measure {
     const measure_candidate *candidates;
     size_t count, baseline;
     double seconds;        /* time for all candidates together; the minimum of rounds always runs */
-    double precision;      /* stop when every ratio's half-width is below this (0.01: 1 %) */
+    double precision;      /* stop when every ratio's interval is within +- this (0.01: 1 %) */
     uint64_t seed;         /* of the orders */
     double (*clock)(void); /* in ns */
     bool (*interrupted)(void); /* or NULL */

@@ -140,8 +140,8 @@ static unsigned terms_of(nl_pass pass, nl_method method) {
     return method == NL_ONE_PASS ? NL_BIT(VALUES) | NL_BIT(RAW_SQUARES) : NL_BIT(VALUES);
 }
 
-/* The error of rstd from the sum of squares. The root halves it. The certain bound keeps the
- * other half for the rounding of the squares; the probable bound has 2 units for that rounding. */
+/* The error of the sum of squares, which the root halves in rstd. The certain bound keeps the other
+ * half for the rounding of the squares; the probable bound has 2 units for that rounding. */
 static bound squares_of_group(const instance *in, const ref_outputs *want, size_t g,
                               nl_method method) {
     const unsigned kind = NL_BIT(method == NL_ONE_PASS ? RAW_SQUARES : SQUARES);

@@ -100,7 +100,7 @@ enum { NOBODY = CHECKERS_MAX };
 
 /* A case's estimated time, in units of comparing one number; 0: nothing is compared. */
 static double cost_of(const nl_case *c, const check_settings *o) {
-    enum { CALLS = 500, MAKING = 2 }; /* a call: CALLS numbers; data and reference: MAKING calls */
+    enum { CALLS = 500, MAKING = 2 }; /* a call: CALLS numbers; data, reference: MAKING rungs */
     const nl_problem *p = &c->problem;
     size_t impls = o->model && !c->kind[NL_X].value;
     for (size_t i = 0; i < nl_impl_count(); i++) impls += o->selects(o->context, nl_impl_at(i), c);

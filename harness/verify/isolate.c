@@ -25,7 +25,7 @@ typedef struct child {
     int line;  /* carries one byte for a request, one for the answer */
 } child;
 
-/* Limits of processor time a thread and of elapsed time, in s, until the plainest rung is timed. */
+/* Limits of processor time per thread and of elapsed time (s) until the plainest rung is timed. */
 static const double busy_most = 2, idle_most = 10;
 enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 

@@ -41,7 +41,7 @@ static void refuse_all(scmp_filter_ctx all, uint32_t action, const char *names) 
     }
 }
 
-/* Refuses `call` if the argument with this index equals a, is not a, or equals b masked by a. */
+/* Refuses `call` if the argument with this index equals a, is not a, or masked by a equals b. */
 static void refuse(scmp_filter_ctx all, int call, unsigned index, enum scmp_compare how,
                    scmp_datum_t a, scmp_datum_t b) {
     const struct scmp_arg_cmp when = {.arg = index, .op = how, .datum_a = a, .datum_b = b};

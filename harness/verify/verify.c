@@ -11,7 +11,7 @@
 typedef struct known {
     unsigned long answer;
     uint64_t hash; /* hash of all arguments after the call */
-    nl_impl impl;  /* the bound depends on some of its fields */
+    nl_impl impl;  /* same() compares the fields that decide the bound */
     verdict v;
 } known;
 
