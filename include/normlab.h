@@ -119,8 +119,8 @@ typedef struct nl_forward_args {
     const void *beta;     /* parameters [c], or NULL for zero; LayerNorm and BatchNorm only */
     void *y;              /* dtype [n][c][s] */
     void *residual_out;   /* dtype [n][c], or NULL: x + residual rounded to dtype */
-    float *mean;          /* [n] or BatchNorm [c], or NULL: saved for backward. Not for RMSNorm */
-    float *rstd;          /* [n] or BatchNorm [c], or NULL: saved for backward */
+    float *mean;          /* saved for backward: [n], BatchNorm [c], or NULL. Not for RMSNorm */
+    float *rstd;          /* saved for backward: [n], BatchNorm [c], or NULL */
     float *running_mean;  /* BatchNorm [c]: updated by FORWARD unless NULL, read by INFERENCE */
     float *running_var;   /* BatchNorm [c]: used like running_mean; does not include eps */
     void *scratch;        /* nl_scratch_bytes() of working memory; NULL: the call allocates it */

@@ -36,7 +36,7 @@ def size_class(path):
 
 
 def ratio(row):
-    """The peer's time over ours, with its interval; an open end is infinite or zero."""
+    """The peer's time divided by ours, with its interval; a bound that is missing is 0 or infinite."""
     ends = [float(row[key]) if row[key] else 0 for key in ("speedup", "speedup_low", "speedup_high")]
     value, high, low = (1 / end if end else float("inf") for end in ends)
     return value, 0 if low == float("inf") else low, high

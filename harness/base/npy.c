@@ -193,7 +193,7 @@ static bool read_header(FILE *f, npy *a, size_t *bytes, const npy_errors *to) {
     bool good = eat_header(&p, &h, a);
     if (!h.fields && (!good || p != text + length))
         return npy_wrong(to,
-                         " has a malformed header (its byte %zu): save it again with numpy.save",
+                         " has a malformed header (byte %zu): save the array again with numpy.save",
                          8 + wide + (size_t)(p - text));
     if (!check_type(&h, a, to)) return false;
     if (h.fortran)

@@ -333,7 +333,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     }
     size[large] = elements + draw(&d, 16);
     if (!rows && size[0] * size[2] == 1) size[0] = 2; /* one value has no variance */
-    for (size_t i = 0; i < DIMENSIONS; i++)           /* 10^5 gaps of 1000 take seconds */
+    for (size_t i = 0; i < DIMENSIONS; i++)           /* 10^5 rows with wide gaps take seconds */
         if (size[0] > MANY_ROWS && strcmp(dimensions[i].classes[classes[i]], wide_gaps) == 0)
             classes[i]--;
     write_text(shape, sizeof shape, rows ? "%zux%zu" : "%zux%zux%zu", size[0], size[1], size[2]);

@@ -206,7 +206,7 @@ const quantity quantities[] = {
     {"traffic", "%", "bytes, or transfers of whole tensors, that RMSNorm saves", 0,
      "RMSNorm saves ", " % of the bytes", "RMSNorm moves ", " % more bytes", " times the bytes",
      .get = traffic},
-    {"scans", "x", "readings of x that right statistics need, LayerNorm's over RMSNorm's", NAN,
+    {"scans", "x", "passes over x for correct statistics: LayerNorm's divided by RMSNorm's", NAN,
      "scans of x, LayerNorm's over RMSNorm's: ", "", .get = scans, .pass = "forward"},
     {"error_ratio", "x", "LayerNorm's largest error over RMSNorm's", 1,
      "LayerNorm's largest error is ", " times RMSNorm's", .get = error_ratio},

@@ -78,7 +78,7 @@ typedef struct pass_options {
     bool quick, stability;
 } pass_options;
 
-/* Records the number of races, so that a lost race is noticed later. */
+/* Records how many races there are, so that a missing one is noticed later. */
 static bool describe_pass(const char *folder, const char *races, bool quick) {
     char path[4400], error[700];
     evidence e = {0};

@@ -6,8 +6,8 @@
 #include <cstring>
 
 /* PyTorch allocates each result, but an implementation must write to the caller's buffer. So one of
- * PyTorch's allocations gets that buffer: the allocation that became the result last time. A wrong
- * guess costs a copy; the next guess is right. */
+ * PyTorch's allocations gets that buffer: the k-th, if the k-th of the last call became the result.
+ * A wrong guess costs a copy; the next guess is right. */
 struct landing {
     enum { MOST = 64 };
     void *at;

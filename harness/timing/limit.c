@@ -23,7 +23,7 @@ static const struct movers {
 #undef LIMIT_ENTRY
 };
 
-/* Finds the movers for the widest, or second widest, vectors that run here. */
+/* Finds the copy loops for the widest, or second widest, vectors of this processor. */
 static const struct movers *find(bool narrower) {
     static const struct movers *found[2];
     if (!found[0]) {

@@ -26,10 +26,10 @@ typedef struct measure {
     /* What to measure. */
     const measure_candidate *candidates;
     size_t count, baseline;
-    double seconds;        /* time for all candidates together; the minimum of rounds always runs */
-    double precision;      /* stop when every ratio's interval is within +- this (0.01: 1 %) */
-    uint64_t seed;         /* of the orders */
-    double (*clock)(void); /* in ns */
+    double seconds;            /* for all candidates together, but the least rounds always run */
+    double precision;          /* stop when every ratio's interval is within +- this (0.01: 1 %) */
+    uint64_t seed;             /* of the orders */
+    double (*clock)(void);     /* in ns */
     bool (*interrupted)(void); /* or NULL */
     /* What came out. */
     double *ns;           /* [rounds][count]: nanoseconds of one call */

@@ -24,7 +24,7 @@ figure figure_speedup(double share, estimate log_ratio, double band);
 
 typedef struct race_result {
     estimate ratio;  /* log of b's time over a's time */
-    double aa, band; /* a against itself: the log of its ratio, and the band */
+    double aa, band; /* candidate a raced against itself: log ratio, and band */
     estimate passes; /* log of the time of saved_by's passes over a's time; infinite: no passes */
     double ns[2];
     size_t rounds;

@@ -35,7 +35,7 @@ static verdict try_kernel(const char *text, kernel *forward, int threads, bool t
 }
 
 #define EXPECT_OK(v) cr_expect((v).outcome == OUTCOME_OK, "%s", (v).why)
-/* On a busy machine two callers may not overlap, so a race gets three tries. */
+/* On a busy machine two callers do not always overlap, so a race gets three tries. */
 #define EXPECT_FAIL(v, what)                                                                  \
     do {                                                                                      \
         verdict got = (v);                                                                    \
