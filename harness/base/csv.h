@@ -23,8 +23,8 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Is it a control character? A file may contain only tabs and line ends: other control characters
- * could, when printed, send escape sequences to a terminal. */
+/* Is it a control character? Of these, a file may contain only tabs and line ends: others could,
+ * when printed, send escape sequences to a terminal. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
