@@ -14,7 +14,7 @@ typedef struct nl_backward_view {
     size_t n, c, s;
     float eps;
     size_t first;        /* strided: row 0 of this view is row `first` of the tensors */
-    const nl_rows *rows; /* strides; NULL: no gaps in a row */
+    const nl_rows *rows; /* strides; NULL: no gaps between rows */
 } nl_backward_view;
 
 /* The view of row r of a row norm. All rows share dgamma and dbeta. */

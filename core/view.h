@@ -16,7 +16,7 @@ typedef struct nl_view {
     float eps, momentum;
     size_t first;          /* strided: row 0 of this view is row `first` of the tensors */
     size_t x_step, y_step; /* elements from one row to the next, if rows is NULL */
-    const nl_rows *rows;   /* strides; NULL: no gaps in a row */
+    const nl_rows *rows;   /* strides; NULL: x_step and y_step */
 } nl_view;
 
 /* x_i plus the residual, as a float. */

@@ -30,7 +30,7 @@ static const char help[] =
     "  --threads N            threads for kernels that use them, and for the limit (1)\n"
     "  --seconds S            time per implementation and case (0.3; with --quick 0.05)\n"
     "  --precision P          stop when each interval's half-width is below this fraction (0.01)\n"
-    "  --margin M             the margin of SAME, as a fraction (0.02)\n"
+    "  --margin M             SAME: the whole interval lies within +- M (0.02)\n"
     "  --passes N             measure everything N times, in fresh processes and random orders;\n"
     "                         intervals cover differences between passes. --out is a folder,\n"
     "                         to which passes are added; `compare` compares two folders\n"

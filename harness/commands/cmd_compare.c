@@ -24,7 +24,7 @@ static const char help[] =
     "passes. FASTER and SLOWER: the whole interval of the ratio B/A lies outside the band, the\n"
     "larger of the two files' A/A bands. SAME: interval and band lie within the margin. A row\n"
     "that cannot be compared is refused, with the reason.\n\n"
-    "  --margin M         the margin of SAME, as a fraction (0.02, that is 2 %)\n"
+    "  --margin M         SAME: the whole interval lies within +- M (0.02, that is 2 %)\n"
     "  --across           compare shares of each machine's own limit (limit_pct), not times;\n"
     "                     the default if cpu, caches or architecture differ or are not known\n"
     "  --csv              for programs; a ratio of times: below 1, B is faster\n"

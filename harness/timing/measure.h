@@ -26,7 +26,7 @@ typedef struct measure {
     /* What to measure. */
     const measure_candidate *candidates;
     size_t count, baseline;
-    double seconds;            /* for all candidates together, but the least rounds always run */
+    double seconds;            /* for all candidates together; a minimum of rounds always runs */
     double precision;          /* stop when every ratio's interval is within +- this (0.01: 1 %) */
     uint64_t seed;             /* of the orders */
     double (*clock)(void);     /* in ns */
