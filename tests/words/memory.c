@@ -1,6 +1,7 @@
 /* Tests vec.h's functions that load, store and round, for each lane, type and number of unmasked
- * lanes, on a buffer between two guard pages. No test can find a missing vfence: it orders streaming stores for other
- * threads, and on x86 a wrong order is too rare. SPDX-License-Identifier: MIT */
+ * lanes, on a buffer between two guard pages. No test can find a missing vfence: it orders
+ * streaming stores for other threads, and on x86 a wrong order is too rare.
+ * SPDX-License-Identifier: MIT */
 #include "lanes.h"
 
 #include <sys/mman.h>
