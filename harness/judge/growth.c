@@ -89,8 +89,8 @@ static bool grows(const growth *g, double least, double most) {
 
 const char *growth_mechanism(const subject *s, const growth *all, const growth *rest,
                              const pattern *p) {
-    /* Errors of rounding to nearest are uniform from -1 to 1 unit: rms 1 / sqrt(3). Fitting a factor
-     * and an offset to m elements absorbs 2 / m of this noise. */
+    /* Errors of rounding to nearest are uniform from -1 to 1 unit: rms 1 / sqrt(3). Fitting a
+     * factor and an offset to m elements absorbs 2 / m of this noise. */
     double m = (double)(s->p->n * s->p->c * s->p->s) / (double)ref_groups(s->p);
     bool rest_is_rounding = p->rest_rms < 0.6 && p->offset + p->scale > 0.1 + 4 / m;
     if (grows(all, 1.5, 2.6) && p->shrinking > 0.97)
