@@ -11,7 +11,7 @@
 # what         | a command that finds it            | apt-get          | dnf             | pacman    | brew
 needs='
 a C compiler   | includes gcc stdio.h               | gcc libc6-dev    | gcc             | gcc       | gcc
-ninja          | command -v ninja                   | ninja-build      | ninja-build     | ninja     | ninja
+ninja or make  | finds_generator                    | ninja-build      | ninja-build     | ninja     | ninja
 pkg-config     | command -v pkg-config              | pkg-config       | pkgconf         | pkgconf   | pkgconf
 Criterion      | includes gcc criterion/criterion.h | libcriterion-dev | criterion-devel | criterion | criterion
 MPFR           | includes gcc mpfr.h                | libmpfr-dev      | mpfr-devel      | mpfr      | mpfr
@@ -56,6 +56,10 @@ a browser | command -v chromedriver               | chromium-driver
 Selenium  | /usr/bin/python3 -c "import selenium" | python3-selenium
 '
 cmake_oldest=3.25 cmake_pinned=3.31.10
+
+finds_generator() {
+    command -v ninja || command -v make
+}
 
 includes() { # COMPILER HEADER [FLAG...]
     "$1" "${@:3}" -fsyntax-only -x c - <<<"#include <$2>"
@@ -171,7 +175,7 @@ setup() { # quick | all
     get_optional "$needs_of_models" "$needs_of_isolation"
     [[ $1 != all ]] || get_optional "$needs_of_emulation" "$needs_of_package" "$needs_of_ranks" "$needs_of_browser"
     get_venv
-    export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja} # less overhead than make
+    ! command -v ninja >/dev/null || export CMAKE_GENERATOR=${CMAKE_GENERATOR:-Ninja} # less overhead than make
 }
 
 setup_peers() { # after setup
