@@ -28,9 +28,8 @@ cp "$lab/start.c" autograder/submission/kernel.c
 AUTOGRADER=$PWD/autograder NORMLAB=$normlab bash autograder/source/run_autograder >stdout 2>stderr
 check "  grades as the program does" "$([ "$(json autograder/results/results.json 'r["score"], len(r["tests"])')" = "30.0 6" ] || shows cat autograder/results/results.json)"
 if type cmake >/dev/null 2>&1; then # building takes minutes: the build sees that no folder is missing
-    ran "  its sources configure" 0 cmake -S autograder/source/normlab -B configured -DBUILD_TESTING=OFF
-    cmake --build configured --target normlab_program -- -n >commands 2>stderr
-    check "  and have all that a build needs" "$(grep -q 'rows_simd.c' commands || shows tail -3 stderr)"
+    ran "  its sources configure" 0 cmake -S autograder/source/normlab -B configured -DBUILD_TESTING=OFF -DCMAKE_EXPORT_COMPILE_COMMANDS=ON
+    check "  and have all that a build needs" "$(grep -q 'rows_simd.c' configured/compile_commands.json || shows ls configured)"
 fi
 
 ran "a copy for a course" 0 "${labs[@]}" course copy
