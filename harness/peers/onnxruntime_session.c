@@ -3,6 +3,7 @@
 
 #include <dlfcn.h>
 #include <onnxruntime_c_api.h>
+#include <pthread.h>
 #include <stdio.h>
 #include <string.h>
 
@@ -23,10 +24,19 @@ static bool good(OrtStatus *status) {
 
 enum { PLANS = 16 };
 
+/* Of this process. A child lacks the threads of its parent's sessions: it must neither run nor
+ * release a session of an earlier generation, because both wait for these threads. */
+static int generation;
+
+static void count_child(void) {
+    generation++;
+}
+
 /* A session, and the key for which it was made. */
 typedef struct plan {
     nl_problem p;
     int threads, count; /* of parts */
+    int generation;
     OrtSession *session;
     const char *names[PARTS];
     const void *at[PARTS];
@@ -107,9 +117,9 @@ static bool make_session(plan *k, const part *parts, int inputs) {
 }
 
 static bool is_for(const plan *k, const nl_problem *p, const part *parts, int count, int threads) {
-    bool same = k->session && k->p.op == p->op && k->p.dtype == p->dtype && k->p.n == p->n &&
-                k->p.c == p->c && k->p.s == p->s && k->p.eps == p->eps && k->threads == threads &&
-                k->count == count;
+    bool same = k->session && k->generation == generation && k->p.op == p->op &&
+                k->p.dtype == p->dtype && k->p.n == p->n && k->p.c == p->c && k->p.s == p->s &&
+                k->p.eps == p->eps && k->threads == threads && k->count == count;
     for (int i = 0; same && i < count; i++) same = strcmp(k->names[i], parts[i].name) == 0;
     return same;
 }
@@ -123,8 +133,8 @@ static plan *find_plan(const nl_problem *p, const part *parts, int inputs, int c
     plan *k = &plans[next++ % PLANS];
     for (int i = 0; i < PARTS; i++)
         if (k->values[i]) ort->ReleaseValue(k->values[i]);
-    if (k->session) ort->ReleaseSession(k->session);
-    *k = (plan){.p = *p, .threads = threads, .count = count};
+    if (k->session && k->generation == generation) ort->ReleaseSession(k->session);
+    *k = (plan){.p = *p, .threads = threads, .count = count, .generation = generation};
     for (int i = 0; i < count; i++) k->names[i] = parts[i].name;
     return make_session(k, parts, inputs) ? k : NULL;
 }
@@ -161,7 +171,8 @@ const char *onnxruntime_start(void (*for_people)(const char *text)) {
     ort = base ? base()->GetApi(ORT_API_VERSION) : NULL;
     editor = ort ? ort->GetModelEditorApi() : NULL;
     if (editor && good(ort->CreateEnv(ORT_LOGGING_LEVEL_ERROR, "normlab", &env)) &&
-        good(ort->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory)))
+        good(ort->CreateCpuMemoryInfo(OrtDeviceAllocator, OrtMemTypeDefault, &memory)) &&
+        pthread_atfork(NULL, NULL, count_child) == 0)
         return base()->GetVersionString();
     snprintf(why, sizeof why, "normlab: ONNX Runtime is left out%s%s", base ? "" : ": ",
              base ? "" : dlerror());
