@@ -65,7 +65,8 @@ def behind(timed, best):
     ahead = sorted((row for row in timed if row["comparison"] == "FASTER"), key=lambda row: ratio(row)[0])
     open_ = sum(ratio(row)[0] < 1 for row in timed) - len(ahead)
     text = [f"Ours is behind in {len(ahead)} of {len(timed)} comparisons, ahead in "
-            f"{sum(row['comparison'] == 'SLOWER' for row in timed)}; {open_} more are below 1 but not resolved."]
+            f"{sum(row['comparison'] == 'SLOWER' for row in timed)}; {open_} more are below 1 but not "
+            "resolved. A comparison is resolved if the interval lies outside the [A/A interval](measuring.md#verdicts)."]
     if ahead:
         lines = [[case_name(row), NAMES[library(row)], f"**{ratio(row)[0]:.2f}** {span(*ratio(row)[1:])}",
                   best[row["case"]]["impl"].split("/")[-1]] for row in ahead]

@@ -186,6 +186,8 @@ class Page:
             key = match[1] if (match := re.match(r"(\w+): .* or .*\?$", line)) else key
             if match := re.match(r"again +(\d+): (.+) over (.+), warm (.+)x, rotating (.+)x$", line):
                 again.append([key, *match.groups()])
+        kept = re.findall(r"^(\w+) .* stays: ", text, flags=re.M)  # the new value lost
+        again = [row for row in again if row[0] not in kept]
         found = re.findall(r"^((?:stream|fork)_\w+) (\d+)(.*)$", text, flags=re.M)
         table = captions.markdown(["key", "size", "default", "found", "default / found, warm", "rotating"], again, 2)
         return {"says": ", ".join(f"{key} {'never' if 'never' in how else value}" for key, value, how in found),

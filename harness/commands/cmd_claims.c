@@ -261,8 +261,9 @@ static void describe(const claims_job *j, const pass_options *p) {
                 PASSES_ENOUGH);
         return;
     }
-    fprintf(stderr, "pooled: %zu passes in %zu sittings over %.1f h, in %s\n", e->passes,
-            e->sittings, e->hours, p->folder);
+    fprintf(stderr, "pooled: %zu pass%s in %zu sitting%s over %.1f h, in %s\n", e->passes,
+            e->passes == 1 ? "" : "es", e->sittings, e->sittings == 1 ? "" : "s", e->hours,
+            p->folder);
     if (e->passes >= PASSES_ENOUGH && e->sittings < PASSES_ENOUGH)
         fprintf(stderr,
                 "fewer than %d sittings: the intervals cover the passes, but another hour may lie\n"

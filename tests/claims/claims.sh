@@ -175,7 +175,7 @@ exits "a pass in which a kernel was wrong" 1 mine.txt --evidence ev
 reports "no passes" 1 "there is no whole pass in nowhere" mine.txt --evidence nowhere
 reports "only quick ones" 1 "left out: 8 passes, on other kernels or with another --quick" mine.txt --evidence ev --quick
 odd='a [b] *?{x}\'
-reports "odd names" 0 "pooled: 1 passes" --seconds 0.001 --passes 1 --evidence "$odd" -- -x.txt
+reports "odd names" 0 "pooled: 1 pass " --seconds 0.001 --passes 1 --evidence "$odd" -- -x.txt
 for i in {1..70}; do cp mine.txt many$i.txt; done
 sed -i 's/4x64/8x64/' many70.txt
 exits "more claims than fit a line" 0 many*.txt --seconds 0.001 --passes 1 --evidence many
