@@ -7,6 +7,7 @@
 
 Standard library only. Running it twice changes nothing the second time."""
 import sys
+import textwrap
 from statistics import geometric_mean
 
 import markers
@@ -64,9 +65,9 @@ def case_name(row):
 def behind(timed, best):
     ahead = sorted((row for row in timed if row["comparison"] == "FASTER"), key=lambda row: ratio(row)[0])
     open_ = sum(ratio(row)[0] < 1 for row in timed) - len(ahead)
-    text = [f"Ours is behind in {len(ahead)} of {len(timed)} comparisons, ahead in "
+    text = [textwrap.fill(f"Ours is behind in {len(ahead)} of {len(timed)} comparisons, ahead in "
             f"{sum(row['comparison'] == 'SLOWER' for row in timed)}; {open_} more are below 1 but not "
-            "resolved. A comparison is resolved if the interval lies outside the [A/A interval](measuring.md#verdicts)."]
+            "resolved. A comparison is resolved if the interval lies outside the [A/A interval](measuring.md#verdicts).", 120)]
     if ahead:
         lines = [[case_name(row), NAMES[library(row)], f"**{ratio(row)[0]:.2f}** {span(*ratio(row)[1:])}",
                   best[row["case"]]["impl"].split("/")[-1]] for row in ahead]
