@@ -13,6 +13,16 @@ void arithmetic_restore(void);
     "left floating-point arithmetic changed: the rounding mode, the precision, traps, or " \
     "subnormals taken for zero"
 
+/* The architecture, for code that reads assembly. */
+enum { PROCESSOR_OTHER, PROCESSOR_X86_64, PROCESSOR_AARCH64 };
+#if defined(__x86_64__)
+#define PROCESSOR PROCESSOR_X86_64
+#elif defined(__aarch64__)
+#define PROCESSOR PROCESSOR_AARCH64
+#else
+#define PROCESSOR PROCESSOR_OTHER
+#endif
+
 enum { ACCESS_UNKNOWN, ACCESS_READ, ACCESS_WRITE, ACCESS_JUMP };
 
 /* The kind of access (ACCESS_...) that caused SIGSEGV, from the page fault's error code or the

@@ -1,4 +1,5 @@
 /* SPDX-License-Identifier: MIT */
+#include "platform/platform.h"
 #include "workbench/fence.h"
 
 #include <stdio.h>
@@ -13,14 +14,11 @@ static bool in(const char *list, const char *word, size_t n) {
 
 static const char forbidden[] = " syscall sysenter int rdtsc rdtscp rdpmc svc hvc xgetbv vmcall";
 
-#if defined(__x86_64__)
-
 /* Arithmetic of SSE and AVX, without v, 231, sd and pd; and x87, except its control word. */
-static bool is_double(const char *name, size_t n, const char *rest) {
+static bool is_x86_double(const char *name, size_t n) {
     static const char arithmetic[] = " add sub mul div sqrt min max hadd hsub addsub dp round "
                                      "rndscale reduce rcp14 rsqrt14 scalef fmadd fmsub fnmadd "
                                      "fnmsub fmaddsub fmsubadd";
-    (void)rest;
     if (*name == 'f' && !in(" fldcw fnstcw fstcw fnstsw fninit", name, n)) return true;
     if (*name == 'v') name++, n--;
     if (n < 3 || (strncmp(name + n - 2, "sd", 2) != 0 && strncmp(name + n - 2, "pd", 2) != 0))
@@ -30,23 +28,17 @@ static bool is_double(const char *name, size_t n, const char *rest) {
     return in(arithmetic, name, n);
 }
 
-#elif defined(__aarch64__)
-
-static bool is_double(const char *name, size_t n, const char *rest) {
+static bool is_arm_double(const char *name, size_t n, const char *rest) {
     static const char arithmetic[] = " fadd fsub fmul fdiv fsqrt fmadd fmsub fnmadd fnmsub fnmul "
                                      "fmla fmls fmin fmax fminnm fmaxnm faddp fabd frecpe frsqrte";
     const char *first = rest + strspn(rest, " \t");
     return in(arithmetic, name, n) && (*first == 'd' || strstr(rest, ".2d") || strstr(rest, ".d"));
 }
 
-#else
-
 static bool is_double(const char *name, size_t n, const char *rest) {
-    (void)name, (void)n, (void)rest;
-    return false;
+    if (PROCESSOR == PROCESSOR_X86_64) return is_x86_double(name, n);
+    return PROCESSOR == PROCESSOR_AARCH64 && is_arm_double(name, n, rest);
 }
-
-#endif
 
 /* Does the instruction convert f16? Functions of the compiler's library may convert: __extendhfsf2,
  * __truncsfhf2. */
@@ -123,21 +115,16 @@ static bool allowed(const char *name, size_t n, bool in_text, int rules, char *w
     return true;
 }
 
-#if defined(__aarch64__)
-#define COMMENT "//"
-#else
-#define COMMENT "#"
-#endif
-
 bool instructions_allowed(char *assembly, int rules, char *why, size_t size) {
     bool in_text = true;
+    const char *mark = PROCESSOR == PROCESSOR_AARCH64 ? "//" : "#"; /* begins a comment */
     for (char *line = strtok(assembly, "\n"); line; line = strtok(NULL, "\n")) {
         const char *name = line + strspn(line, " \t");
         const size_t n = strcspn(name, " \t;");
         const bool quotes = strchr(name, '"'); /* separators inside quotes do not count */
-        char *comment = quotes ? NULL : strstr(line, COMMENT);
+        char *comment = quotes ? NULL : strstr(line, mark);
         if (comment) *comment = '\0';
-        if (!*name || strncmp(name, COMMENT, strlen(COMMENT)) == 0) continue;
+        if (!*name || strncmp(name, mark, strlen(mark)) == 0) continue;
         if (*name == '/' || (!quotes && strstr(name, "/*")))
             return no_assembly("a comment", 9, why, size);
         if (name[n - 1] == ':' && !name[n + strspn(name + n, " \t")]) continue;

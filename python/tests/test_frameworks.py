@@ -1,6 +1,7 @@
 """normlab.frameworks judges results before it times them. A framework that is not installed is named and skipped."""
 import csv
 import os
+import signal
 from pathlib import Path
 
 import normlab
@@ -284,3 +285,18 @@ def test_step():
         pytest.skip(str(missing))
     row = step.measure_by_name("pytorch", "8x16x1", os.cpu_count(), 0.001)
     assert row.verdict == "ok" and row.rounds > 3
+
+
+def test_a_terminated_run_keeps_its_rows(monkeypatch, tmp_path):
+    row = saving.measure(Normlab(1), "normlab", FORWARD, 1, 0.001)
+
+    def collect(rows, *_):
+        rows.append(row)
+        os.kill(os.getpid(), signal.SIGTERM)
+
+    monkeypatch.setattr(command, "collect", collect)
+    before, out = signal.getsignal(signal.SIGTERM), tmp_path / "rows.csv"
+    assert command.main(["--quick", "--out", str(out)]) == 130
+    signal.signal(signal.SIGTERM, before)
+    with out.open() as file:
+        assert len(list(csv.DictReader(file))) == 1

@@ -53,6 +53,9 @@ if has onnxruntime_layernorm; then
     check "ONNX Runtime takes 16 bits, or says why not" "$(for type in f16 bf16; do for rows in layer rms; do
         "$normlab" list --csv 2>&1 | grep -Eq "^peer/onnxruntime_${rows}norm,.*[ ,]$type[ ,]|ONNX Runtime: .*find an implementation" ||
             echo "${rows}norm in $type"; done; done)"
+    exits "ONNX Runtime, more cases than sessions" 0 bench --impl peer/onnxruntime_layernorm --seconds 0.001 \
+        "layernorm/forward/f32/{1..20}x64/normal/threads=2"
+    check "  all of them right" "$(grep -q '^20 timed' stderr || shows tail -5 stderr)"
     exits "ONNX Runtime, a mean of many sigma" 0 check --impl "peer/onnxruntime*" "layernorm/forward/{f32,f16}/9x{3,8,1000}/offset:4096"
 fi
 backward='backward/f32/{{1,3,64}x{7..67+6,1000}/normal{,/no-affine,/in-place},9x{7,64}/normal/residual}'

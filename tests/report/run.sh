@@ -78,6 +78,9 @@ again     33554432: ordinary over streaming, warm 1.23x, rotating 1.17x
 stream_batch 33554432
 fork_batch: threads or one thread?
 fork_batch 18446744073709551615 (never)
+fork_backward: threads or one thread?
+again        65536: threads over one thread, warm 0.85x, rotating 0.777x
+fork_backward 262144 stays: the new value lost a second test
 TXT
 python3 plots/chart.py "$results/claims.csv" --x where --y value --by name --out "$folder/claims" &>"$folder/log" ||
     fail "no chart of claims" "$(cat "$folder/log")"
@@ -92,6 +95,7 @@ done
 lacks() {
     ! grep -qF -- "$1" "$page" || fail "the page has $1"
 }
+lacks 0.777 # a threshold that stays
 has 'In float a difference quotient is right to '
 has '<strong>QUICK</strong>: '
 has '<strong class="bad">QUICK</strong>, a first look'

@@ -125,11 +125,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     rows: Rows = []
     work: list[tuple[Any, ...]]
     interrupted = False
-
-    def interrupt(*_: object) -> None:
-        raise KeyboardInterrupt
-
-    signal.signal(signal.SIGTERM, interrupt)  # `timeout` keeps the rows, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # `timeout` keeps the rows, too
     try:
         if options.judge:
             work = [(c, device) for c in options.case or exhibits.cases(options.quick)]
