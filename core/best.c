@@ -17,6 +17,7 @@ enum {
     ALWAYS,
     ROW_SHORT,
     FORKS,
+    GAPS_FROM_MEMORY,
     STREAMS,
     STREAMS_ROWS,
     STREAMS_LINES,
@@ -38,6 +39,7 @@ typedef struct choice {
 static const choice choices[] = {
     {"optimized/rows_threaded", ROWS, NL_BIT(NL_FORWARD), FORKS},
     {"optimized/rows_registers", ROWS, NL_BIT(NL_FORWARD), ROW_SHORT},
+    {"optimized/rows_prefetch", ROWS, NL_BIT(NL_FORWARD), GAPS_FROM_MEMORY},
     {"optimized/rows_kept_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_LINES},
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_ROWS},
     {"optimized/rows_kept_prefetch", ROWS, NL_BIT(NL_FORWARD), KEPT_FAR},
@@ -174,6 +176,13 @@ static bool wide_from_memory(const nl_problem *p, const nl_caches *k) {
     return p->dtype != NL_F32 && spills(p, k, 6) && p->c * 5 * sizeof(float) > k->first / 3;
 }
 
+/* Forward in 16 bits: do short rows come from memory, with gaps at least half as long as a row?
+ * Hardware prefetchers do not follow such rows. */
+static bool gaps_from_memory(const nl_problem *p, const nl_caches *k) {
+    return p->x_stride.row > p->c + p->c / 2 && p->dtype != NL_F32 && p->c <= 512 &&
+           p->stores != NL_STORES_STREAMING && spills(p, k, 3);
+}
+
 /* Backward: is one row at a time faster than four? Yes if the first-level cache holds one row but
  * not four. If it holds four, yes for f32 tensors that come partly from memory (four rows are too
  * many streams). */
@@ -202,6 +211,7 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case ROW_SHORT: /* rows_registers takes at most six vectors */
         return p->op == NL_LAYERNORM || halves || p->c <= impl->c_max / 6 * 4;
     case FORKS: return fork;
+    case GAPS_FROM_MEMORY: return gaps_from_memory(p, k);
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
     case STREAMS_LINES: return stream && !share_lines(p);

@@ -14,7 +14,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     rows_forward(p, a, &recipe);
 }
 
-NL_IMPL(.about = "the next row's statistics inside this row's output", .ops = ROW_NORMS,
+NL_IMPL(.about = "sums the next row in the loop that writes this row", .ops = ROW_NORMS,
         .passes = NL_BIT(NL_FORWARD), .dtypes = NL_VEC_DTYPES, .thresholds = row_thresholds,
         .range_safe = true, .strided = true, .method = NL_REFINED, .lanes = 4 * VLEN,
         .forward = forward);

@@ -17,7 +17,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     const row_recipe *q = a->plan && a->plan->streams ? &streams : &cached;
     if (!a->residual && !casts(p))
         rows_short_forward(p, a);
-    else if (p->dtype == NL_F32 || p->c <= VLEN)
+    else if (p->dtype == NL_F32 || p->c <= (a->residual ? 1 : 2) * VLEN)
         rows_forward(p, a, q);
     else
         rows_kept_forward(p, a, q);

@@ -20,6 +20,8 @@ enum {
     TILE_ROWS = 8,        /* rows of a tile */
     NARROW = 256,         /* columns up to which tiles have TILE_ROWS rows even if x is uncached */
     L1_COLUMNS = 1024,    /* columns whose sums stay in the first-level cache */
+    L1_OUTPUT = 2048,     /* columns whose coefficients stay there */
+    WIDE = 1024,          /* the most columns of a row that joins several short rows */
     STRIP = 64,           /* channels whose statistics are computed together */
     SHORT = 32,           /* channels with fewer values per sample are read as columns */
     PIECE = 256,          /* rows of columns summed in float; pieces are added in double */
@@ -33,12 +35,14 @@ enum {
 static const nl_threshold batch_thresholds[]
     __attribute__((unused)) = {{NL_OF_N, TILE_ROWS},
                                {NL_OF_N, BLOCK},
+                               {NL_OF_N, 2 * BLOCK}, /* rows join */
                                {NL_OF_N, PIECE},
                                {NL_OF_C, STRIP},
                                {NL_OF_COLUMNS, VLEN},
                                {NL_OF_COLUMNS, 4 * VLEN},
                                {NL_OF_COLUMNS, NARROW},
                                {NL_OF_COLUMNS, L1_COLUMNS},
+                               {NL_OF_COLUMNS, L1_OUTPUT},
                                {NL_OF_S, VLEN},
                                {NL_OF_S, SHORT},
                                {NL_OF_S, 4 * VLEN},

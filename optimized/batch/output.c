@@ -116,14 +116,14 @@ NL_INLINE void put_columns(work w, nl_dtype t, bool cast, size_t row, size_t end
     const coefficients own = {.held = false};
     const size_t rows = end - row;
     const bool two = t == NL_BF16 && REGISTERS > 16 && !q.streaming && (q.inference || w.cached);
-    const size_t ahead = w.columns > L1_COLUMNS ? (size_t)q.prefetch_rows * w.columns : 0;
+    const size_t ahead = w.columns > L1_OUTPUT ? (size_t)q.prefetch_rows * w.columns : 0;
     shared_line line = {.held = 0};
     for (size_t done = 0; done < rows; done += BLOCK)
-        for (size_t f = begin; f < f_end; f += L1_COLUMNS)
+        for (size_t f = begin; f < f_end; f += L1_OUTPUT)
             for (size_t i = done, next; i < least(done + BLOCK, rows); i = next) {
                 next = two ? least(i + 2, least(done + BLOCK, rows)) : i + 1;
                 const size_t at = (q.reverse ? end - next : row + i) * w.columns + f;
-                const size_t width = least(L1_COLUMNS, f_end - f);
+                const size_t width = least(L1_OUTPUT, f_end - f);
                 if (next == i + 2)
                     put_two(w, t, cast, at, f, width, q);
                 else
@@ -150,6 +150,20 @@ NL_INLINE void put_runs(work w, nl_dtype t, bool cast, size_t row, size_t end, s
     put_waiting(&line);
 }
 
+/* Writes `together` rows as one long row, whose coefficients repeat: a long row has at most one
+ * partial vector, and fills whole cache lines. */
+NL_INLINE void put_together(work w, nl_dtype t, bool cast, size_t row, size_t end, batch_recipe q) {
+    const size_t rows = w.together, last = row + (end - row) / rows * rows;
+    const size_t rest = (end - last) * w.columns, at = last * w.columns;
+    shared_line line = {.held = 0};
+    w.m = w.wide, w.a = w.m + w.joined, w.b = w.a + w.joined;
+    w.gain = w.b + w.joined, w.bias = w.gain + w.joined;
+    w.columns *= rows;
+    if (rest) put_span(w, t, cast, (coefficients){.held = false}, at, 0, rest, 0, &line, q);
+    put_waiting(&line);
+    put_columns(w, t, cast, row / rows, last / rows, 0, w.columns, q);
+}
+
 NL_INLINE void put_part(const part *p, nl_dtype t, bool cast, bool backward, bool streaming) {
     const channels *k = p->k;
     const size_t width = k->w->width;
@@ -157,6 +171,8 @@ NL_INLINE void put_part(const part *p, nl_dtype t, bool cast, bool backward, boo
     q.backward = backward, q.streaming = streaming;
     if (k->w->runs)
         put_runs(*k->w, t, cast, p->row, p->end, k->j, k->end, q);
+    else if (joins_rows(k))
+        put_together(*k->w, t, cast, p->row, p->end, q);
     else
         put_columns(*k->w, t, cast, p->row, p->end, k->j * width, k->end * width, q);
 }

@@ -4,11 +4,21 @@
 #include "parallel.h"
 #include "statistics.h"
 
+/* The rows that the output joins, a power of two: until one row fills WIDE columns. Setting its
+ * coefficients costs as much as one output row, so there must be several. */
+static size_t together(size_t n, size_t columns) {
+    size_t rows = 1;
+    while (2 * rows * columns <= WIDE && 2 * rows <= PIECE && 16 * rows <= n) rows *= 2;
+    return rows;
+}
+
 static work work_for(const nl_problem *p) {
     const bool runs = p->s >= SHORT, backward = p->pass == NL_BACKWARD;
     work w = {.runs = runs, .width = runs ? 1 : p->s, .total = p->n * p->c * p->s};
     w.columns = p->c * w.width;
     w.padded = (w.columns + STRIP - 1) / STRIP * STRIP;
+    w.together = together(p->n, w.runs ? WIDE : w.columns);
+    w.joined = w.together > 1 ? (w.together * w.columns / STRIP + 2) * STRIP : 0;
     w.piece = runs ? (SPAN + p->s - 1) / p->s : PIECE;
     w.pieces = (p->n + w.piece - 1) / w.piece;
     w.per_count = 1 / (double)(p->n * p->s);
@@ -17,15 +27,27 @@ static work work_for(const nl_problem *p) {
     return w;
 }
 
-/* With streaming, vectors begin at cache lines of y, so a row's last vector may end past the
- * arrays: hence + VLEN. */
+/* Floats before `wide`. With streaming, vectors begin at cache lines of y, so a row's last vector
+ * may end past the arrays: hence + VLEN. */
+static size_t before_wide(const work *w, bool inference) {
+    return (5 + (inference ? 0 : 4 * w->pieces)) * w->padded + VLEN;
+}
+
 size_t batch_scratch(const nl_problem *p) {
     const work w = work_for(p);
-    const size_t arrays = 5 + (p->pass == NL_INFERENCE ? 0 : 4 * w.pieces);
-    return (arrays * w.padded + VLEN) * sizeof(float);
+    return (before_wide(&w, p->pass == NL_INFERENCE) + 5 * w.joined) * sizeof(float);
 }
 
 static void batch_step(void *context, size_t begin, size_t end);
+
+/* Repeats the coefficients for rows that the output joins. */
+static void repeat_coefficients(const work *w) {
+    const float *from[] = {w->m, w->a, w->b, w->gain, w->bias};
+    const size_t used = w->cast ? 5 : w->q.backward ? 4 : 3;
+    for (size_t i = 0; i < used; i++)
+        for (size_t r = 0; r < w->together; r++)
+            memcpy(w->wide + i * w->joined + r * w->columns, from[i], w->columns * sizeof(float));
+}
 
 /* Runs one step for all pieces, shared among threads. */
 NL_INLINE void for_pieces(channels k, int what) {
@@ -56,6 +78,7 @@ static void do_channels(channels k) {
     }
     const bool in_place = k.w->v.x == k.w->v.y;
     if (some_in_double && in_place) put_in_double(k, true);
+    if (joins_rows(&k)) repeat_coefficients(k.w);
     for_pieces(k, OUTPUT);
     if (some_in_double && !in_place) put_in_double(k, false);
 }
@@ -105,6 +128,7 @@ static bool by_channels(const work *w, size_t t) {
 static void run_all(work w, float *scratch, int threads) {
     w.m = scratch, w.a = w.m + w.padded, w.b = w.a + w.padded;
     w.gain = w.b + w.padded, w.bias = w.gain + w.padded, w.sums = w.bias + w.padded;
+    w.wide = scratch + before_wide(&w, w.q.inference);
     channels all = {&w, 0, w.v.c, ALL, threads};
     if (threads > 1 && by_channels(&w, (size_t)threads)) {
         all.what = SHARES;

@@ -26,7 +26,10 @@ typedef struct work {
     size_t piece, pieces; /* samples per piece, and the number of pieces */
     bool runs, cast, cached;
     float *m, *a, *b, *gain, *bias;
-    float *sums; /* four arrays of sums per piece: of d, of d * (x - m), and both again for the
+    size_t together; /* rows of columns that the output writes as one row */
+    size_t joined;   /* elements of an array of such a row's coefficients */
+    float *wide;     /* such a row's m, a, b, gain and bias */
+    float *sums;     /* four arrays of sums per piece: of d, of d * (x - m), and both again for the
                     current block; d is x - m, in backward dy. For runs: two arrays of double */
 } work;
 
@@ -38,6 +41,11 @@ typedef struct channels {
     enum { ALL, SUMS, OUTPUT, SHARES } what;
     int threads;
 } channels;
+
+/* Does the output join rows? Only if the channels are whole rows. */
+NL_INLINE bool joins_rows(const channels *k) {
+    return k->w->together > 1 && k->j == 0 && k->end == k->w->v.c;
+}
 
 NL_INLINE size_t least(size_t a, size_t b) {
     return a < b ? a : b;

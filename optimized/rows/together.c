@@ -1,12 +1,15 @@
 /* The loops of rows_registers. SPDX-License-Identifier: MIT */
 #include "output.h"
 
-enum { TOGETHER = VLEN };
+enum {
+    TOGETHER = VLEN,
+    PREFETCHED = 32 /* first-level caches that x must exceed for prefetching to pay */
+};
 
-/* The number of vectors of a row, and of lanes in the last vector. */
+/* The number of vectors of a row, and of lanes in the last vector; how y is stored, x fetched. */
 typedef struct row_shape {
     size_t vectors, last;
-    bool streams;
+    bool streams, prefetches;
 } row_shape;
 
 /* Rows that are computed together. If fewer rows exist, the last row fills the free places. */
@@ -95,12 +98,21 @@ NL_INLINE void finish(some_rows *s, size_t rows, const float *d, double per_c, f
         finish_rmsnorm(s, per_c, eps);
 }
 
+/* Prefetches x of rows between which there are gaps, because hardware prefetchers stop at gaps. */
+NL_INLINE void prefetch_rows(nl_view v, size_t r, size_t rows) {
+    const size_t bytes = v.c * nl_dtype_size(v.t);
+    for (size_t a = 0; a < rows; a++)
+        for (size_t byte = 0; byte < bytes; byte += 64)
+            vprefetch((const char *)nl_row(v, r + a).x + byte);
+}
+
 /* A group's first reading: LayerNorm's means, or RMSNorm's statistics. */
 NL_INLINE void begin_rows(some_rows *s, nl_view v, size_t r, size_t rows, size_t count,
                           row_shape shape, bool centred) {
     const double per_c = 1 / (double)v.c;
     float d[TOGETHER] = {0};
     vf in_lanes[TOGETHER];
+    if (shape.prefetches) prefetch_rows(v, r + rows, rows);
     for (size_t a = 0; a < count; a++) s->x[a] = nl_row(v, r + a).x;
     for (size_t a = count; a < rows; a++) s->x[a] = s->x[count - 1];
     for (size_t a = 0; a < rows; a++) {
@@ -220,16 +232,19 @@ NL_INLINE void rows_of(const nl_view *whole, nl_view v, row_shape shape, bool ce
 }
 
 NL_INLINE void rows_by_length(const nl_view *whole, nl_view v, bool streams, bool centred) {
+    const bool far = v.rows && v.rows->x.row > v.c &&
+                     v.n * v.c * nl_dtype_size(v.t) > PREFETCHED * v.first_cache;
     const size_t vectors = (v.c + VLEN - 1) / VLEN, last = v.c - (vectors - 1) * VLEN;
     if (v.n <= FEW)
-        in_groups(whole, v, 1, (row_shape){vectors, last, streams}, NULL, centred);
+        in_groups(whole, v, 1, (row_shape){vectors, last, streams, false}, NULL, centred);
     else
         switch (vectors) {
-        case 1: rows_of(whole, v, (row_shape){1, last, streams}, centred); break;
-        case 2: rows_of(whole, v, (row_shape){2, last, streams}, centred); break;
-        case 3: rows_of(whole, v, (row_shape){3, last, streams}, centred); break;
-        case 4: rows_of(whole, v, (row_shape){4, last, streams}, centred); break;
-        default: in_groups(whole, v, TOGETHER, (row_shape){vectors, last, streams}, NULL, centred);
+        case 1: rows_of(whole, v, (row_shape){1, last, streams, far}, centred); break;
+        case 2: rows_of(whole, v, (row_shape){2, last, streams, far}, centred); break;
+        case 3: rows_of(whole, v, (row_shape){3, last, streams, far}, centred); break;
+        case 4: rows_of(whole, v, (row_shape){4, last, streams, far}, centred); break;
+        default:
+            in_groups(whole, v, TOGETHER, (row_shape){vectors, last, streams, far}, NULL, centred);
         }
 }
 
