@@ -58,12 +58,15 @@ bool nl_accepts(const nl_impl *impl, const nl_problem *p) {
 }
 
 const nl_impl *nl_find(const char *name, const char *isa) {
+    const nl_impl *widest = NULL;
     for (size_t i = 0; name && i < nl_impl_count(); i++) {
         const nl_impl *impl = nl_impl_at(i);
-        bool wanted = isa ? strcmp(impl->isa, isa) == 0 : nl_isa_runs(impl->isa);
-        if (wanted && strcmp(impl->name, name) == 0) return impl;
+        if (strcmp(impl->name, name) != 0) continue;
+        if (isa && strcmp(impl->isa, isa) == 0) return impl;
+        if (isa || !nl_isa_runs(impl->isa)) continue;
+        if (!widest || nl_isa_index(impl->isa) > nl_isa_index(widest->isa)) widest = impl;
     }
-    return NULL;
+    return widest;
 }
 
 const char *nl_isa_best(void) {

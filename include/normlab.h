@@ -240,7 +240,7 @@ NL_API const char *nl_message(void);
 NL_API size_t nl_impl_count(void);
 NL_API const nl_impl *nl_impl_at(size_t i);
 
-/* Finds by name and ISA (NULL: any ISA that runs here). NULL if there is none, or name is NULL. */
+/* Finds by name and ISA (NULL: the widest that runs here). NULL if there is none, or name is NULL. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
 /* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa? (NULL: no.) */

@@ -146,6 +146,8 @@ Test(registry, find) {
         bool right =
             any ? !strcmp(any->name, k->name) && nl_isa_runs(any->isa) : !nl_isa_runs(k->isa);
         if (!right) cr_assert_fail("%s, any ISA: %s", k->name, any ? any->name : "not found");
+        if (any && nl_isa_runs(k->isa) && nl_isa_index(k->isa) > nl_isa_index(any->isa))
+            cr_assert_fail("%s: %s is found, but %s runs here", k->name, any->isa, k->isa);
     }
     cr_assert(!nl_find("layernorm/none", NULL) && !nl_find("layernorm/none", "c") &&
                   !nl_find("layernorm/naive", "none") && !nl_find("", NULL) &&
