@@ -51,8 +51,9 @@ def shape(case):
 
 
 def between(savings):
-    """The range of the savings in whole per cents: "5 to 24 % less", "9 % less to 6 % longer"."""
-    ends = [(f"{v:.0f}" if "%" in words else f"{v:.2g}", words) for v, words in map(size, (min(savings), max(savings)))]
+    """The range of the savings: "5 to 24 % less", "9 % less to 0.5 % longer". Per cents from 1 on are whole."""
+    show = lambda v, words: f"{v:.2g}" if "%" not in words else f"{v:.1f}" if 0.05 <= v < 0.95 else f"{v:.0f}"
+    ends = [(show(v, words), words) for v, words in map(size, (min(savings), max(savings)))]
     (a, low), (b, high) = [(end[0], ends[1 - i][1]) if end[0] == "0" else end for i, end in enumerate(ends)]
     if low != high:
         return f"{b} {high} to {a} {low}"

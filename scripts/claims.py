@@ -143,7 +143,7 @@ def claims_table():
         for rows in own.values():
             timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else in `sentence`
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
-                                     [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "")
+                                     [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "not measured")
         lines.append([cell.replace("|", "\\|") for cell in cells])
     heads = ["claim", "said by", "answer", "it holds when", *everywhere]
     return "\n".join([markers.table(heads, lines, len(heads)), "", *map(about, everywhere)])

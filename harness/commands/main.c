@@ -136,6 +136,7 @@ static int run(int argc, char **argv) {
 
 int main(int argc, char **argv) {
     open_standard();
+    setvbuf(stdout, NULL, _IOLBF, 0); /* so that no word on stderr splits a line of a table */
     blame_watch(NL_EXIT_FAILED);
     const int code = run(argc, argv);
     blame_nobody();

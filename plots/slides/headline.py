@@ -72,4 +72,5 @@ def draw(page):
     passes = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
     page.note("f32, equal engineering, in turns, verified. Strokes: 95 % intervals, of " +
               (f"{passes} passes." if counts[0] > 2 else "one process here: a first look, which the next run may overturn."))
-    return re.sub(r" at (\d+) x ", "\u00a0at\u00a0\\1\u00a0x\u00a0", answer(list(machines.values())))
+    says = answer(list(machines.values())) if counts[0] > 2 else f"First look, one machine: {answer([here])}"
+    return re.sub(r" at (\d+) x ", "\u00a0at\u00a0\\1\u00a0x\u00a0", says)
