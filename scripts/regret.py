@@ -1,16 +1,20 @@
 #!/usr/bin/env python3
 """Times nl_best()'s choice beside every optimized rung on random shapes, and prints its distance from the fastest rung.
 
-    scripts/regret.py [--shapes 100] [--seed N] [--threads N] [--seconds 0.05] [--program build/release/normlab] [--peers]
+    scripts/regret.py [--shapes 100] [--seed N] [--passes 1] [--threads N] [--seconds 0.05]
+                      [--program build/release/normlab] [--peers]
 
 The shapes have rows of 16 to 16384 elements, and 2^10 to 2^24 elements in all. They cover every layer, pass and type,
 with and without residual, gamma, beta and a cast before the weight, gaps between rows, pictures (BatchNorm), and stores
-that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same rounds. If the caller
-chooses the stores, only rungs with these stores compete. Prints the worst shapes, and the mean, the 99th percentile and
-the largest regret; the rows go to results/regret-drawn.csv. With --peers and build/peers/normlab, also times other
-libraries (docs/peers.md), and prints the shapes on which one of them is faster. Standard library only."""
+that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same rounds. Of several
+passes, in fresh processes, each rung's middle ratio counts: in one pass the fastest of many rungs is partly luck. If
+the caller chooses the stores, only rungs with these stores compete. Prints the worst shapes, and the mean, the 99th
+percentile and the largest regret; the last pass's rows go to results/regret-drawn.csv. With --peers and
+build/peers/normlab, also times other libraries (docs/peers.md), and prints the shapes on which one of them is faster.
+Standard library only."""
 import math
 import random
+import statistics
 import subprocess
 import sys
 import time
@@ -57,6 +61,18 @@ def timed(rows):
     return cases
 
 
+def pooled(passes):
+    """The rows of the first pass, with each implementation's middle speedup over all passes."""
+    found = {}
+    for rows in passes:
+        for row in rows:
+            found.setdefault((row["case"], row["impl"]), []).append(row)
+    for every in found.values():
+        speeds = [float(row["speedup"]) for row in every if row["speedup"]]
+        wrong = next((row for row in every if row["verdict"] != "ok"), None)
+        yield wrong or every[0] | {"speedup": str(statistics.median(speeds)) if speeds else ""}
+
+
 def behind(rows):
     """case -> (the fastest peer's speed over the choice's, that peer), if the case does not set the stores."""
     found = {}
@@ -91,22 +107,27 @@ def main():
     parser.add_argument("--seed", type=int, default=int(time.time()))
     parser.add_argument("--threads", default="1")
     parser.add_argument("--seconds", default="0.05")
+    parser.add_argument("--passes", type=int, default=1)
     options = parser.parse_args()
     generator = random.Random(options.seed)
     cases = list(dict.fromkeys(drawn(generator) for _ in range(options.shapes)))
     OUT.parent.mkdir(exist_ok=True)
-    result = subprocess.run([options.program, "bench", *cases, "--impl", f"optimized/*,best{',peer/*' * options.peers}", "--baseline", "best", "--threads",
-                             options.threads, "--seconds", options.seconds, "--out", str(OUT)], stdout=subprocess.DEVNULL)
-    if result.returncode:
-        return f"normlab bench: exit code {result.returncode}"
-    rows = list(files.rows(OUT))
+    command = [options.program, "bench", *cases, "--impl", f"optimized/*,best{',peer/*' * options.peers}", "--baseline", "best",
+               "--threads", options.threads, "--seconds", options.seconds, "--out", str(OUT)]
+    passes = []
+    for _ in range(options.passes):
+        result = subprocess.run(command, stdout=subprocess.DEVNULL)
+        if result.returncode:
+            return f"normlab bench: exit code {result.returncode}"
+        passes.append(list(files.rows(OUT)))
+    rows = list(pooled(passes))
     found = sorted(regrets(rows).items(), key=lambda item: -item[1][0])
     if not found:
         return "no shape was timed"
     for case, (regret, chosen, fastest) in found[:20]:
         print(f"{regret:6.2f}  {case:64s} {chosen.split('/')[-1]:28s} {fastest.split('/')[-1]}")
     every = [regret for _, (regret, _, _) in found]
-    print(f"{len(every)} shapes of seed {options.seed}, {options.threads} thread(s): regret {sum(every) / len(every):.3f} in the mean, "
+    print(f"{len(every)} shapes of seed {options.seed}, {options.threads} thread(s), {options.passes} pass(es): regret {sum(every) / len(every):.3f} in the mean, "
           f"{every[len(every) // 100]:.2f} in 99 %, {every[0]:.2f} at worst")
     if options.peers:
         peers = sorted(behind(rows).items(), key=lambda item: -item[1][0])

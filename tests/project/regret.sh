@@ -23,6 +23,9 @@ row="row = lambda case, impl, speedup, comparison='FASTER', verdict='ok', ns='1'
 best = lambda case: row(case, 'best', '1', 'baseline')"
 is "the fastest of the right ones" "{'a': (1.5, 'best', 'fast'), 'b': (1.0, 'best', 'best')}" "$row
 print(regrets([best('a'), row('a', 'fast', '1.5'), row('a', 'wrong', '9', verdict='FAIL'), row('a', 'untimed', '9', ns=''), best('b'), row('b', 'slow', '0.5')]))"
+is "the middle of the passes counts, and one wrong pass is wrong" "('1.1', 'ok') ('2', 'FAIL')" "$row
+one, two = list(pooled([[row('a', 'x', '1.5'), row('a', 'y', '2')], [row('a', 'x', '1.1'), row('a', 'y', '2', verdict='FAIL')], [row('a', 'x', '1.0'), row('a', 'y', '2')]]))
+print((one['speedup'], one['verdict']), (two['speedup'], two['verdict']))"
 is "without the choice there is no regret" "{}" "$row
 print(regrets([row('a', 'fast', '1.5'), row('b', 'best', '1', 'baseline', verdict='FAIL'), row('b', 'fast', '2')]))"
 is "asked for cached stores" "{'a/stores=cached': (2.0, 'best', 'x/rows_pipelined')}" "$row; c = 'a/stores=cached'
@@ -54,7 +57,7 @@ END
 chmod +x program
 ran "regret.py" 0 python3 scripts/regret.py --program ./program --seed 7 --shapes 200 --threads 3 --seconds 0.5
 check "  the mean, the 99th percentile and the worst" "$(tail -1 stdout |
-    grep -q '^200 shapes of seed 7, 3 thread(s): regret 10.950 in the mean, 20.70 in 99 %, 20.90 at worst$' || shows cat stdout stderr)"
+    grep -q '^200 shapes of seed 7, 3 thread(s), 1 pass(es): regret 10.950 in the mean, 20.70 in 99 %, 20.90 at worst$' || shows cat stdout stderr)"
 check "  the twenty worst, the worst first" "$([ "$(cut -c 1-6 stdout | head -3 | tr -d '\n ')" = 20.9020.8020.70 ] && [ "$(wc -l <stdout)" -eq 21 ] || shows cat stdout)"
 check "  what it asks for" "$(grep -qx -- '--impl optimized/\*,best --baseline best --threads 3 --seconds 0.5 --out .*/results/regret-drawn.csv' options || shows cat options)"
 cp stdout first
@@ -66,5 +69,5 @@ says "normlab bench: exit code 3"
 small=$(python3 -c "import random, sys; sys.path.insert(0, 'scripts'); from regret import *
 print(next(seed for seed in range(10000) if (shape := drawn(random.Random(seed)).split('/')[3]) and math.prod(map(int, shape.split('x'))) < 4096))")
 ran "a shape of the real program" 0 python3 scripts/regret.py --program "$normlab" --seed "$small" --shapes 1 --seconds 0.001
-check "  has a regret" "$(grep -Eq "^1 shapes of seed $small, 1 thread\(s\): regret [0-9]+\.[0-9]{3} in the mean" stdout || shows cat stdout stderr)"
+check "  has a regret" "$(grep -Eq "^1 shapes of seed $small, 1 thread\(s\), 1 pass\(es\): regret [0-9]+\.[0-9]{3} in the mean" stdout || shows cat stdout stderr)"
 summary
