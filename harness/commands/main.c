@@ -10,6 +10,7 @@
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <unistd.h>
 
 /* The peers that the build found; NL_PEERS is a list like PEER(onednn). */
@@ -134,9 +135,16 @@ static int run(int argc, char **argv) {
     return NL_EXIT_USAGE;
 }
 
+/* Do stdout and stderr write to one file? Then whole lines keep words from splitting a table's. */
+static bool writes_to_one_file(void) {
+    struct stat out, err;
+    return !fstat(1, &out) && !fstat(2, &err) && out.st_dev == err.st_dev &&
+           out.st_ino == err.st_ino;
+}
+
 int main(int argc, char **argv) {
     open_standard();
-    setvbuf(stdout, NULL, _IOLBF, 0); /* so that no word on stderr splits a line of a table */
+    if (writes_to_one_file()) setvbuf(stdout, NULL, _IOLBF, 0);
     blame_watch(NL_EXIT_FAILED);
     const int code = run(argc, argv);
     blame_nobody();
