@@ -4,6 +4,9 @@
 #include <stdio.h>
 
 #define TYPES "{f32,f16,bf16}"
+#define LONG_ROWS                                                                               \
+    TYPES "/2x{1024,14000}/normal,f32/{2x{300,768,896,1000,1536,2048,2560,3072,4096,5120,7168," \
+          "8192},1x65537}/normal"
 
 /* The end of each case's spelling, after LAYER/PASS/; NULL: there is no case. */
 static const struct group {
@@ -15,10 +18,10 @@ static const struct group {
     {"16-bit storage",
      .cases = {"{f16,bf16}/3x7/normal", "{f16,bf16}/3x7/normal", "{f16,bf16}/5x3x2/normal",
                "{f16,bf16}/5x3x2/normal", "{f16,bf16}/5x3x2/normal"}},
-    {"every width",
-     .cases = {TYPES "/3x{1..67}/normal", TYPES "/3x{1..67}/normal",
-               TYPES "/3x{1..33}x{1,2,17}/normal", TYPES "/3x{1..33}x{1,2,17}/normal",
-               TYPES "/3x{1..33}x{1,2,17}/normal"}},
+    {"every narrow width",
+     .cases = {TYPES "/3x{1..67}/normal,f32/3x{68..131}/normal",
+               TYPES "/3x{1..67}/normal,f32/3x{68..131}/normal", TYPES "/3x{1..33}x{1,2,17}/normal",
+               TYPES "/3x{1..33}x{1,2,17}/normal", TYPES "/3x{1..33}x{1,2,17}/normal"}},
     {"one row, no row, many rows",
      .cases = {"f32/{1x5,0x5,100x5}/normal", "f32/{1x5,0x5,100x5}/normal",
                "f32/{2x5,0x5,100x5}/normal", "f32/{2x5,0x5,100x5}/normal",
@@ -66,11 +69,10 @@ static const struct group {
      .cases = {"f32/9x{7,64}/{huge,tiny}", NULL, "f32/9x{7,3x49}/{huge,tiny}", NULL, NULL}},
     {"NaN and infinity", .cases = {TYPES "/9x{7,64}/{nan,inf}", NULL, TYPES "/9x{7,3x49}/{nan,inf}",
                                    NULL, TYPES "/9x{7,3x49}/{nan,inf}"}},
-    {"long rows", .cases = {TYPES "/2x{1024,14000}/normal,f32/{2x{768,4096},1x65537}/normal",
-                            TYPES "/2x{1024,14000}/normal,f32/{2x{768,4096},1x65537}/normal",
-                            TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal",
-                            TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal",
-                            TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal"}},
+    {"long rows",
+     .cases = {LONG_ROWS, LONG_ROWS, TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal",
+               TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal",
+               TYPES "/2x{1024,3x3005}/normal,f32/16384x5/normal"}},
     {"three threads", .cases = {"f32/{5x7,64x1024,1x32768}/normal/threads=3",
                                 "f32/{5x7,64x1024,1x65536}/normal/threads=3",
                                 "f32/{5x7,64x1024,8x4x1024}/normal/threads=3",

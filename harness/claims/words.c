@@ -224,8 +224,9 @@ static void add_needed(words *w, const claim *c, const setting *s) {
         return;
     }
     const crossing x = nearest(c, &s->f);
-    add(w, "its interval with the A/A band, %.3g to %.3g, contains %.3g. ", s->f.wide.low,
-        s->f.wide.high, x.end);
+    const bool saving = strstr(c->q->name, "saving");
+    add(w, "its interval with the A/A band, %.3g to %.3g%s, contains %.3g. ", s->f.wide.low,
+        s->f.wide.high, saving ? " % saved" : "", x.end);
     if (x.far <= x.half / 10)
         add(w, "The figure is too near to %.3g for a verdict", x.end);
     else if (x.factor <= 0.1)

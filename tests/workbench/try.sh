@@ -81,7 +81,7 @@ says "     cause: likely: the sums miss their last element"
 finds "a small case" 's|sqrtf(mean_square + v.eps))|(sqrtf(mean_square) + v.eps))|'
 says "cause: likely: eps outside the root"
 finds "16-bit storage" 's|nl_x(row, i) / sqrtf|nl_round(v.t, nl_x(row, i)) / (1 + (v.t == NL_F16) * 0.01f) / sqrtf|'
-finds "every width" 's|mean_square /= v.c;|mean_square /= v.c + (v.c == 67);|'
+finds "every narrow width" 's|mean_square /= v.c;|mean_square /= v.c + (v.c == 67);|'
 finds "one row, no row, many rows" 's|nl_view row = nl_row(v, r);|if (r == 99) break; nl_view row = nl_row(v, r);|'
 finds "residual, gaps between rows" 's|nl_x(row, i) \*|nl_load(v.t, row.x, i) *|'
 says "cause: unknown: none of "
