@@ -24,7 +24,7 @@ def draw(page):
     for cliff in cliffs:
         axes.plot(*cliff, marker="o", markersize=20, markerfacecolor="none", markeredgecolor=page.ink, zorder=5)
     page.names(axes)
-    page.note(f"LayerNorm, f32, forward, one thread, nl_best(). Circles: cliffs, where the time rises over {CLIFF} times as much "
+    page.note(f"LayerNorm, f32, forward, one thread, nl_best(). Rings: cliffs, where the time rises over {CLIFF} times as much "
               "as the limit's.")
     (n, c), most = max(every.items(), key=lambda item: item[1])
     least = min(every.values())

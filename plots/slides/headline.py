@@ -40,7 +40,7 @@ def draw(page):
     axes.set_xlim(LEFT, RIGHT)
     axes.set_ylim(len(shown) - 0.4, -0.6)
     for k, (at, (colour, marker, _)) in enumerate(zip(machines.values(), slide.LOOKS)):
-        colour, shift = page.colours[colour], 0.26 * (k - (len(machines) - 1) / 2)
+        colour, shift = page.colours[colour], min(0.26, 0.8 / len(machines)) * (k - (len(machines) - 1) / 2)
         for i, race in enumerate(shown):
             if race not in at:
                 continue
