@@ -51,8 +51,8 @@ def draw(page):
                     axes.plot(edge, i + shift, marker=mark, color=colour, markersize=9, clip_on=False, zorder=3)
             if LEFT <= value <= RIGHT:
                 axes.plot(value, i + shift, marker=marker, color=colour, markersize=9, markeredgecolor=page.back, zorder=4)
-    x, y = 0.45, 1.28
-    for name, (colour, marker, _) in zip(machines, slide.LOOKS):  # beside the axis' name
+    x, y = 0.45, 0.98
+    for name, (colour, marker, _) in zip(machines, slide.LOOKS):  # below the axis' name
         page.figure.add_artist(slide.plt.Line2D([x / slide.WIDE], [y / slide.TALL], marker=marker, markersize=11,
                                                 color=page.colours[colour], linestyle="none"))
         page.figure.text((x + 0.15) / slide.WIDE, y / slide.TALL, name, fontsize=slide.NOTE, color=page.ink, va="center")
