@@ -116,6 +116,26 @@ Test(routing, threads_change_no_order) {
     }
 }
 
+/* Nor may it depend on the number of rows, the gaps between them or the stores. Gaps must change
+ * the choice among rungs that add in one order. */
+Test(routing, rows_and_gaps_change_no_order) {
+    need_optimized();
+    const nl_impl *registers = rung("rows_registers"), *prefetch = rung("rows_prefetch");
+    const int threads = 1;
+    size_t gaps = 0;
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        nl_problem p = draw(i, 27), one = p;
+        if (p.op == NL_BATCHNORM || p.pass != NL_FORWARD) continue;
+        const nl_impl *packed = nl_best(&p, threads);
+        p.x_stride.row = p.c + below(2 * p.c, 13, i);
+        one.n = 1, one.stores = NL_STORES_AUTO;
+        const nl_impl *best = nl_best(&p, threads), *alone = nl_best(&one, threads);
+        HOLDS((best == registers) == (alone == registers), best->name);
+        gaps += best == prefetch && packed != prefetch;
+    }
+    cr_assert(gaps || rung("rows_kept")->c_max < 128, "no gap changes the choice");
+}
+
 /* If a threaded rung of a narrower instruction set is named, its threads stay in that set. */
 Test(routing, threads_stay_in_the_instruction_set) {
     need_optimized();
