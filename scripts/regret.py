@@ -62,7 +62,7 @@ def timed(rows):
 
 
 def pooled(passes):
-    """The rows of the first pass, with each implementation's middle speedup over all passes."""
+    """A row of each implementation on each case, with its middle speedup over all passes."""
     found = {}
     for rows in passes:
         for row in rows:
@@ -70,7 +70,8 @@ def pooled(passes):
     for every in found.values():
         speeds = [float(row["speedup"]) for row in every if row["speedup"]]
         wrong = next((row for row in every if row["verdict"] != "ok"), None)
-        yield wrong or every[0] | {"speedup": str(statistics.median(speeds)) if speeds else ""}
+        timed = next((row for row in every if row["speedup"]), every[0])
+        yield wrong or timed | {"speedup": str(statistics.median(speeds)) if speeds else ""}
 
 
 def behind(rows):
@@ -127,8 +128,8 @@ def main():
     for case, (regret, chosen, fastest) in found[:20]:
         print(f"{regret:6.2f}  {case:64s} {chosen.split('/')[-1]:28s} {fastest.split('/')[-1]}")
     every = [regret for _, (regret, _, _) in found]
-    print(f"{len(every)} shapes of seed {options.seed}, {options.threads} thread(s), {options.passes} pass(es): regret {sum(every) / len(every):.3f} in the mean, "
-          f"{every[len(every) // 100]:.2f} in 99 %, {every[0]:.2f} at worst")
+    print(f"{len(every)} shapes of seed {options.seed}, {options.threads} thread(s), {options.passes} pass(es): "
+          f"regret {sum(every) / len(every):.3f} in the mean, {every[len(every) // 100]:.2f} in 99 %, {every[0]:.2f} at worst")
     if options.peers:
         peers = sorted(behind(rows).items(), key=lambda item: -item[1][0])
         ahead = [item for item in peers if item[1][0] > 1.05]

@@ -138,16 +138,13 @@ Test(answers, sentences) {
          to_fifteen,
          {{14, 12, 16}, {10, 9, 11}, MISSING, MISSING},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 12 to 16 % "
-         "saved, "
-         "contains 15. A verdict takes 4 times the --seconds. Elsewhere the result is as claimed: "
-         "RMSNorm "
-         "saves 10 % (unfused). 2 other settings were not run."},
+         "saved, contains 15. A verdict takes 4 times the --seconds. Elsewhere the result is as "
+         "claimed: RMSNorm saves 10 % (unfused). 2 other settings were not run."},
         {"saving",
          to_fifteen,
          {{15, 13, 17}},
          "NOT RESOLVED: RMSNorm saves 15 % (SIMD); its interval with the A/A band, 13 to 17 % "
-         "saved, "
-         "contains 15. The figure is too near to 15 for a verdict."},
+         "saved, contains 15. The figure is too near to 15 for a verdict."},
         {"saving",
          to_fifteen,
          {{10, 6, INFINITY}},
@@ -181,14 +178,12 @@ Test(answers, sentences) {
          slower,
          {{1, -12, 20}},
          "NOT RESOLVED: RMSNorm saves 1 % (SIMD); its interval with the A/A band, -12 to 20 % "
-         "saved, "
-         "contains -10. A verdict takes 2 times the --seconds."},
+         "saved, contains -10. A verdict takes 2 times the --seconds."},
         {"saving",
          to_fifteen,
          {{14, 2, 15.1}},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 2 to 15.1 % "
-         "saved, "
-         "contains 7. A verdict takes 3 times the --seconds."},
+         "saved, contains 7. A verdict takes 3 times the --seconds."},
         {"traffic",
          {45, 55},
          {{-250, -250, -250}},
