@@ -40,7 +40,7 @@ typedef struct file {
 /* False: after a message. */
 static bool write_new(const lab *l, const file *f) {
     FILE *out = fopen(f->path, "wx");
-    if (out && f->text == l->page) lab_write_page(l, lab_project(), out);
+    if (out && f->text == l->page) lab_write_page(l, out);
     if (out && f->text != l->page) fputs(f->text, out);
     bool ok = out && !ferror(out);
     if (out) ok = fclose(out) == 0 && ok;

@@ -19,6 +19,12 @@ refuses() { # refuses FILE WORDS: every line of the table's commands says so
     quiet
 }
 
+# A compiled library depends on the structures and enumerations of the headers. Comments do not count.
+declared=$(cat "$root/include/normlab.h" "$root/core/layer.h" | tr '\n' ' ' | sed -E 's,/\*([^*]|\*+[^*/])*\*+/,,g' |
+    grep -oE 'typedef (struct|enum) [^;{]*\{[^}]*\}[^;]*;' | tr -d ' \n' | cksum)
+check "the structures are those of NL_KERNEL_ABI 3" "$([ "$declared" = "2576352194 2808" ] ||
+    echo "if layout or meaning changed, raise NL_KERNEL_ABI. Then write their new sum here: $declared")"
+
 for rung in rmsnorm/naive layernorm/backward; do
     $cc -O2 -shared -fPIC "-DNL_NAME=\"mine/${rung#*/}\"" -I"$root/include" -I"$root/core" "$root/$rung.c" \
         -o "${rung#*/}.so" || exit 1

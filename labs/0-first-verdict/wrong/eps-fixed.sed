@@ -1,5 +1,4 @@
 # Wrong: eps mended with a number, which is right for the default alone.
-# expect: points 70..70
 # expect: hint eps = 1e-5
 # expect: wrong eps
 s|v\.eps|1e-5f|

@@ -1,5 +1,4 @@
 # Wrong: the first mistake alone, eps outside the root.
-# expect: points 70..70
 # expect: hint eps outside the root
 # expect: wrong eps
 s|sqrtf(\(.*\) + v.eps)|(sqrtf(\1) + v.eps)|

@@ -1,5 +1,4 @@
 # Wrong: the sum is set to 0 before the first row only.
-# expect: points 0..0
 # expect: hint the sums went on from group to group
 # expect: wrong every category
 /^        float s0/d

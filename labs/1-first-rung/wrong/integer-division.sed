@@ -1,5 +1,4 @@
 # Wrong: 1 / v.c divides integers, and is 0 where a row has more than one element.
-# expect: points 0..0
 # expect: hint is 1 / c a division of integers?
 # expect: wrong every category
 s|sqrtf(\(.*\) / v.c|sqrtf(1 / v.c * \1|

@@ -1,5 +1,4 @@
 # Wrong: divides by c - 1, as the sample variance does.
-# expect: points 0..0
 # expect: hint n - 1 instead of n
 # expect: wrong every category
 s|/ v.c|/ (v.c - 1)|

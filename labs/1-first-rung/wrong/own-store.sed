@@ -1,5 +1,4 @@
 # Wrong: loads and stores by itself: without the residual, and through gamma where it is NULL.
-# expect: points 50..50
 # expect: hint read through a NULL pointer
 # expect: hint of residual_out were never written
 # expect: wrong arguments left out

@@ -1,5 +1,4 @@
 # Wrong: keeps the squares in y: in place they overwrite x, and in 16 bits they are rounded.
-# expect: points 60..60
 # expect: hint an input was overwritten before it was last read
 # expect: wrong 16-bit storage
 # expect: wrong in place and residual

@@ -1,5 +1,4 @@
 # Wrong: a rank without samples is not expected.
-# expect: points 70..70
 # expect: wrong a rank without samples
 # expect: hint NaN where a number is right
 s/a.n > 0 ? \(a.mean + d \* share\) : b.mean/\1/; s/own.n > 0 ? \(own.mean . own.n\) : 0/\1/

@@ -1,5 +1,4 @@
 # Wrong: a negative variance is made 0: no NaN any more, and y is as wrong as before.
-# expect: points 40..40
 # expect: hint one-pass variance, E[x^2] - mean^2
 # expect: wrong a mean far from zero
 # expect: wrong rows of one value

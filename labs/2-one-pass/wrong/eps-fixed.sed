@@ -1,5 +1,4 @@
 # Wrong: the usual eps, whatever the call asks for.
-# expect: points 60..60
 # expect: wrong the formula
 # expect: hint eps = 1e-5
 s|v\.eps|1e-5f|

@@ -1,5 +1,4 @@
 # Wrong: E[x^2] - mean^2 and says so: far from zero its method promises nothing.
-# expect: points 40..40
 # expect: hint its method promises nothing here
 # expect: wrong rows of one value
 # expect: wrong a mean far from zero

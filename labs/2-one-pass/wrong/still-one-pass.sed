@@ -1,5 +1,4 @@
 # Wrong: E[x^2] - mean^2, which promises to be shifted.
-# expect: points 40..40
 # expect: hint one-pass variance, E[x^2] - mean^2
 # expect: wrong a mean far from zero
 # expect: wrong rows of one value

@@ -1,5 +1,4 @@
 # Wrong: Welford's squares take the difference from the old mean twice.
-# expect: points 10..10
 # expect: hint right: mean
 # expect: wrong every category but rows of one value
 s|shift = nl_x(row, 0), sum = 0|mean = 0|

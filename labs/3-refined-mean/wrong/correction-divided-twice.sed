@@ -1,6 +1,5 @@
 # The mistake: c is divided by the length of the row once more where it is used, so that hardly
 # anything is corrected.
-# expect: points 35..35
 # expect: wrong a mean far from zero
 # expect: wrong the variance far from zero
 # expect: wrong long rows

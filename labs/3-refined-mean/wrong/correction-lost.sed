@@ -1,6 +1,5 @@
 # The mistake: c is added to m before m is subtracted. m + c is rounded to the float that m was,
 # and the correction is lost. The order of the operations is the idea of this lab.
-# expect: points 35..35
 # expect: wrong a mean far from zero
 # expect: wrong the variance far from zero
 # expect: wrong long rows

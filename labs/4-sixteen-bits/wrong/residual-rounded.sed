@@ -1,5 +1,4 @@
 # The mistake: x + residual is rounded, as it is stored, before it is normalized.
-# expect: points 85..85
 # expect: wrong residual
 # expect: hint x + residual was rounded to f16
 s|? \(x + load(row.t, row.residual, i)\)|? rounded(row.t, \1)|

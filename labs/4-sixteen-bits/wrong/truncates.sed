@@ -1,5 +1,4 @@
 # The mistake: to_f16 drops the bits that do not fit, instead of rounding to the nearest number.
-# expect: points 0..0
 # expect: wrong every category
 # expect: hint rounded towards zero
 s|rintf(size|(size|

@@ -1,5 +1,4 @@
 # Wrong: dx is stored first and dgamma summed after it: in place dy is gone by then.
-# expect: points 80..80
 # expect: hint an input was overwritten before it was last read
 # expect: wrong in place
 s|float dy = .*, d = |float d = |

@@ -1,5 +1,4 @@
 # Wrong: gamma is taken out of the bracket, which is right only where gamma is constant.
-# expect: points 10..10
 # expect: hint gamma outside the bracket
 # expect: wrong every category but without gamma
 s|nl_g(row, i)|nl_load(v.t, row.dy, i)|

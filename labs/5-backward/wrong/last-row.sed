@@ -1,5 +1,4 @@
 # Wrong: dgamma and dbeta are set for each row, and keep those of the last.
-# expect: points 60..60
 # expect: hint the last row only
 # expect: wrong dgamma and dbeta
 # expect: wrong in place

@@ -1,5 +1,4 @@
 # Wrong: dgamma and dbeta are added to what the caller's memory held.
-# expect: points 60..60
 # expect: hint was added to what was there before the call
 # expect: wrong dgamma and dbeta
 # expect: wrong in place

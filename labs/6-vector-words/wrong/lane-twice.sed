@@ -1,5 +1,4 @@
 # The mistake: the sum over the lanes starts with lane 0 and adds lane 0 again.
-# expect: points 0..0
 # expect: wrong every category
 # expect: hint lane 0 of
 /^NL_INLINE float mean_of/i\

@@ -1,6 +1,5 @@
 # The mistake: all pieces of a shared row leave their sum in the same place, so that only one of
 # them counts.
-# expect: points 20..20
 # expect: wrong four threads
 # expect: wrong the same bits
 # expect: hint rmsnorm/forward/f32/1x20000/normal/threads=4

@@ -1,6 +1,5 @@
 # The mistake: a shared row has as many sums as there are threads. It is right, and its bits depend
 # on the number of threads.
-# expect: points 30..30
 # expect: wrong the same bits
 # expect: hint the order of a sum depends on the number of threads
 /^static void some_sums/,/^}/{

@@ -1,6 +1,5 @@
 # The mistake: the reciprocal root from the bits of the float and one step of Newton, which is
 # right to three digits.
-# expect: points 0..0
 # expect: wrong every category
 # expect: hint rstd, y are wrong in every element; right: mean
 /^#include/a\

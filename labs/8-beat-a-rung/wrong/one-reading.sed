@@ -1,6 +1,5 @@
 # The mistake: one reading for both sums, and var = E[x^2] - mean^2. Faster, and wrong where the
 # mean is far from zero.
-# expect: points 30..30
 # expect: wrong uneven data
 # expect: hint one-pass
 /const float first =\|const float mean =/d
