@@ -41,8 +41,7 @@ static void store(const nl_problem *p, nl_arg arg, void *to, size_t element, flo
 static float gain_of(const nl_problem *p, const float *gamma, size_t j) {
     bool plus_one = (p->op == NL_QWEN2_RMSNORM) != w.other_gain;
     const bool none = !gamma || (w.no_gamma && j >= w.feature);
-    const float gain = none ? 1 : plus_one ? in_16_bits(p, w.half_gain, 1 + gamma[j]) : gamma[j];
-    return gain * (w.twice_gamma ? gain : 1) * (w.negated ? -1 : 1);
+    return none ? 1 : plus_one ? in_16_bits(p, w.half_gain, 1 + gamma[j]) : gamma[j];
 }
 
 static void touch(const nl_problem *p, const nl_forward_args *a) {
@@ -86,7 +85,7 @@ static bool is_ignored(const nl_problem *p, size_t i, float v) {
 static float sum_at(const nl_problem *p, const nl_forward_args *a, size_t i) {
     float x = load(p, NL_X, a->x, i);
     if (is_ignored(p, i, x)) x = 0;
-    if (!a->residual || w.no_residual || w.residual_last) return x;
+    if (!a->residual || w.no_residual) return x;
     x += load(p, NL_RESIDUAL, a->residual, i);
     return in_16_bits(p, w.rounded_sum, x);
 }
@@ -107,7 +106,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     size_t m = nl_group_size(p), groups = ref_groups(p);
     bool inference = p->pass == NL_INFERENCE, cast = p->casting == NL_CAST_BEFORE_WEIGHT;
     bool late = w.right_calls && ++calls > w.right_calls;
-    float last = 1, stale_mean = 0, stale_rstd = 0, last_mean = 0, carried[2] = {0};
+    float last = 1, stale_mean = 0, stale_rstd = 0;
     const wrong given = w;
     (void)threads;
     w = wrong_for(p, (const void *[NL_ARGS]){[NL_X] = a->x,
@@ -124,50 +123,36 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     const size_t saved = groups;
     if (w.run) m = w.run, groups = p->n * p->c * p->s / m;
     for (size_t g = 0; g < groups; g++) {
-        float mean = w.unset_scratch ? *(const float *)a->scratch : carried[0], var = carried[1];
-        const bool centred = nl_layers[p->op].centred != w.other_centre;
-        for (size_t e = 0; e < m && centred; e++)
+        float mean = w.unset_scratch ? *(const float *)a->scratch : 0, var = 0;
+        for (size_t e = 0; e < m && nl_layers[p->op].centred; e++)
             if (!is_lost(e)) mean = plus(mean, value_at(p, a, g, e));
-        if (w.carried_sums) carried[0] = mean;
-        mean = inference ? a->running_mean[g] : mean / (float)(w.sums_for_means ? 1 : m);
-        if (w.no_means) mean = 0;
+        mean = inference ? a->running_mean[g] : mean / (float)m;
         for (size_t e = 0; e < m; e++) {
-            const float about = w.one_pass ? 0 : w.about_first ? value_at(p, a, g, 0) : mean;
-            float d = value_at(p, a, g, e) - about;
+            float d = value_at(p, a, g, e) - (w.one_pass ? 0 : mean);
             if (!is_lost(e)) var = plus(var, d * d);
         }
-        if (w.carried_sums) carried[1] = var;
-        const size_t counted = w.sums_for_means ? 1 : w.unbiased ? m - 1 : m;
-        var = inference ? a->running_var[g] : var / (float)counted;
-        if (w.carried_means) carried[0] = mean, carried[1] = var;
-        if (w.no_means) var = 0;
+        var = inference ? a->running_var[g] : var / (float)(w.unbiased ? m - 1 : m);
         if (w.one_pass) var -= mean * mean;
         var *= 1 + w.var_off;
         if (w.stale_from && g >= w.stale_from) mean = stale_mean;
         float rstd = w.eps_outside ? 1 / (sqrtf(var) + eps) : 1 / sqrtf(var + eps);
         mean = in_16_bits(p, w.half_mean, mean), rstd = in_16_bits(p, w.half_rstd, rstd);
-        if (w.no_root) rstd *= rstd;
-        if (w.sigma) rstd = 1 / rstd;
         if (w.stale_from && g >= w.stale_from) rstd = stale_rstd;
         stale_mean = mean, stale_rstd = rstd;
-        const float its_rstd = w.last_rstd || w.last_stats ? last : rstd,
-                    its_mean = w.last_stats ? last_mean : mean;
+        const float its_rstd = w.last_rstd ? last : rstd;
         for (size_t e = 0; e < m; e++) {
             size_t i = at(p, g, e), j = nl_feature_of(p, i);
             float x = sum_at(p, a, w.next_x ? at(p, g, (e + 1) % m) : i);
-            float xhat = (x - its_mean) * its_rstd;
+            float xhat = (x - mean) * its_rstd;
             if (cast != w.other_cast || w.half_xhat) xhat = nl_round(p->dtype, xhat);
             const float beta =
                 a->beta && !(w.no_beta && j >= w.feature) ? ((const float *)a->beta)[j] : 0;
-            if (w.beta_first) xhat += beta;
-            float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j);
-            if (!w.beta_first) y += beta;
+            float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j) + beta;
             if ((w.folded || (w.folded_from && g >= w.folded_from)) &&
                 !cast) { /* no mistake: many libraries do this */
                 const float scale = gain_of(p, a->gamma, j) * rstd;
                 y = x * scale + (beta - mean * scale);
             }
-            if (w.residual_last && a->residual) y += load(p, NL_RESIDUAL, a->residual, i);
             if (w.noise || (w.last_feature_off && j == p->c - 1) || (w.first_row_off && g == 0))
                 y += 1e-3f * (float)(i * 2654435761u % 997) / 997;
             if (w.unsteady) y *= 1 + 1e-3f * (float)(getpid() % 1000);
@@ -185,7 +170,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             y = late || w.y == ZEROS ? 0 : w.y == NANS && i == 7 ? NAN : y;
             if (!leave[w.y]) store(p, NL_Y, a->y, i, flush(y));
         }
-        last = rstd, last_mean = mean;
+        last = rstd;
         for (size_t o = w.run ? 0 : g; o < (w.run ? saved : g + 1); o++) {
             if (w.run && nl_element(p, o, 0) / w.run != g) continue;
             const float shift = w.unshifted_mean     ? sum_at(p, a, nl_element(p, o, 0))
@@ -228,10 +213,8 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             ((float *)a->dgamma)[j] = w.keeps_dgamma ? kept[j] : 0;
         if (a->dbeta) ((float *)a->dbeta)[j] = 0;
     }
-    float mean_g = 0, mean_gx = 0;
     for (size_t g = 0; g < groups; g++) {
-        float mean = a->mean ? a->mean[g] : 0, rstd = a->rstd[g];
-        if (!w.carried_sums) mean_g = mean_gx = 0;
+        float mean = a->mean ? a->mean[g] : 0, rstd = a->rstd[g], mean_g = 0, mean_gx = 0;
         for (size_t e = 0; e < 2 * m; e++) { /* e < m: the sums; then dx */
             size_t i = nl_element(p, g, e % m), j = nl_feature_of(p, i);
             float dy = load(p, NL_DY, a->dy, i), gain = gain_of(p, a->gamma, j);
@@ -246,8 +229,7 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
             }
             if (e >= m) {
                 float means = mean_g * (float)(nl_layers[p->op].centred + w.more_means);
-                float dx =
-                    (w.no_rstd ? 1 : rstd) * out * (in - means - (w.no_gx ? 0 : xhat * mean_gx));
+                float dx = rstd * out * (in - means - xhat * mean_gx);
                 if (w.raw_sums) { /* here mean_gx is mean(g * x), and xhat is x */
                     const float b = (mean_g * mean - mean_gx) * rstd * rstd * rstd;
                     dx = rstd * in + b * xhat + (-b * mean - mean_g * rstd);
@@ -256,15 +238,13 @@ static void backward(const nl_problem *p, const nl_backward_args *a, int threads
                 store(p, NL_DX, a->dx, i, flush(dx));
                 continue;
             }
-            if ((!w.lost_lane || e % 16 != 7) && !is_lost(e) && !w.no_means)
+            if ((!w.lost_lane || e % 16 != 7) && !is_lost(e))
                 mean_g += in / (float)m, mean_gx += in * xhat / (float)m;
-            if (w.last_rows_dgamma && a->dgamma) ((float *)a->dgamma)[j] = 0;
-            float to_dgamma = (w.gained_dgamma ? gain : 1) * dy;
+            float to_dgamma = dy;
             if (w.raw_sums)
                 to_dgamma *= xhat * rstd - mean * rstd;
             else
                 to_dgamma *= w.x_in_dgamma ? load(p, NL_X, a->x, i) : xhat;
-            if (w.mean_dgamma) to_dgamma /= (float)(p->n * p->s);
             if (a->dgamma && !is_lost_row(g, share, groups)) ((float *)a->dgamma)[j] += to_dgamma;
             const bool no_dbeta = w.no_dbeta || (w.lost_dbeta && is_lost_row(g, share, groups));
             if (a->dbeta && !no_dbeta) ((float *)a->dbeta)[j] += dy;
