@@ -227,7 +227,8 @@ static long double variance_error(const workspace *w, const formula *r, size_t g
     return mean * mean - rest * rest;
 }
 
-bool formula_has(const workspace *w, size_t g) {
+/* Is group g computed? */
+static bool has_group(const workspace *w, size_t g) {
     if (w->to - w->from == w->count) return true;
     const size_t first = g * nl_group_size(w->s->p);
     return first >= w->from && first < w->to;
@@ -282,7 +283,7 @@ static void statistics(workspace *w, const formula *r) {
             sum[g] /= formula_divisor(r, pass ? OF_SQUARES : OF_MEAN, length);
             if (pass && (r->variance == OF_ABSOLUTE || r->variance == ABSOLUTE_OUT))
                 sum[g] *= sum[g];
-            if (pass && formula_has(w, g)) sum[g] += variance_error(w, r, g);
+            if (pass && has_group(w, g)) sum[g] += variance_error(w, r, g);
             sum[g] = formula_rounded(r, pass ? STEPS | A_VARIANCE : STEPS, sum[g]);
         }
         formula_carry(r, forward ? groups : 0, length, sum);

@@ -192,9 +192,6 @@ void workspace_close(workspace *w);
 size_t formula_group(const subject *s, const formula *r, size_t i);
 size_t formula_groups(const subject *s, const formula *r);
 
-/* Is group g computed? */
-bool formula_has(const workspace *w, size_t g);
-
 void formula_evaluate(workspace *w, const formula *r); /* fills w->of, in the outputs' types */
 /* Compares w->of with the subject's outputs. right: w->of comes from the right formula. */
 mismatch formula_residual(workspace *w, bool right);

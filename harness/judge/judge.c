@@ -80,27 +80,28 @@ static bool explain(judgement *j) {
     return name_mechanism(j), true;
 }
 
-/* Copies the tensors as doubles, one after another, to `next`. */
-static double *copy_tensors(judgement *j, const double *to[NL_ARGS], double *next) {
+/* Copies the inputs of the reference, the outputs to judge, and dy in its type for the bounds. */
+static bool copy_arrays(judgement *j) {
+    const nl_problem *p = &j->of->p;
+    double *next = j->got;
     for (nl_arg a = 0; a < NL_ARGS; a++) {
         const npy *from = j->of->array[a];
         if (!from) continue;
-        for (size_t i = 0; i < from->count; i++) next[i] = npy_value(from, i);
-        to[a] = next, next += from->count;
+        double *to = j->exact.input[a];
+        if (!to) j->s.got[a] = to = next, next += from->count;
+        for (size_t i = 0; i < from->count; i++) to[i] = npy_value(from, i);
     }
-    return next;
-}
-
-/* Copies dgamma and dbeta as doubles to `next`, and dy in its type for the bounds. */
-static bool copy_vectors(judgement *j, const double *dy, double *next) {
-    const nl_problem *p = &j->of->p;
     for (nl_arg a = NL_DGAMMA; a <= NL_DBETA; a++) {
         if (!j->of->vector[a]) continue;
         for (size_t i = 0; i < p->c; i++) next[i] = j->of->vector[a][i];
         j->s.got[a] = next, next += p->c;
     }
     for (nl_arg a = NL_GAMMA; a <= NL_RUNNING_VAR; a++) j->data.input[a] = (void *)j->of->vector[a];
-    j->data.gamma = j->data.input[NL_GAMMA], j->data.beta = j->data.input[NL_BETA];
+    j->exact.in.gamma = j->data.gamma = j->data.input[NL_GAMMA];
+    j->exact.in.beta = j->data.beta = j->data.input[NL_BETA];
+    j->exact.in.running_mean = j->data.input[NL_RUNNING_MEAN];
+    j->exact.in.running_var = j->data.input[NL_RUNNING_VAR];
+    const double *dy = j->exact.in.dy;
     if (!dy) return true;
     const size_t count = p->n * p->c * p->s;
     void *stored = j->data.input[NL_DY] = malloc(count * nl_dtype_size(p->dtype) + 1);
@@ -119,56 +120,24 @@ static void set_axes(subject *s, const npy *x) {
 bool judgement_make(judgement *j, const submission *of) {
     const nl_problem *p = &of->p;
     const npy *x = of->array[NL_X];
-    const bool backward = p->pass == NL_BACKWARD;
-    const size_t count = x->count, groups = ref_groups(p);
-    double *d = calloc(13 * count + 2 * p->c + 1, sizeof *d), *next = d;
-    long double *g = calloc(4 * groups + 4 * p->c + 1, sizeof *g);
-    const double *tensor[NL_ARGS] = {0};
-    *j = (judgement){.of = of, .tensors = d, .groups = g};
-    if (!d || !g) return judgement_free(j), false;
-    next = copy_tensors(j, tensor, next);
-    j->in = (ref_inputs){.x = tensor[NL_X],
-                         .residual = backward ? NULL : tensor[NL_RESIDUAL],
-                         .gate = tensor[NL_GATE],
-                         .dy = tensor[NL_DY],
-                         .dresidual = backward ? tensor[NL_RESIDUAL] : NULL,
-                         .gamma = of->vector[NL_GAMMA],
-                         .beta = of->vector[NL_BETA],
-                         .running_mean = of->vector[NL_RUNNING_MEAN],
-                         .running_var = of->vector[NL_RUNNING_VAR]};
-    long double *c = g + 4 * groups;
-    j->want = (ref_outputs){.xhat = next,
-                            .mean = g,
-                            .var = g + groups,
-                            .rstd = g + 2 * groups,
-                            .magnitude = g + 3 * groups,
-                            .dx = next + count,
-                            .dx_scale = next + 2 * count,
-                            .silu = next + 3 * count,
-                            .slope_scale = next + 4 * count,
-                            .dgate = next + 5 * count,
-                            .dgate_scale = next + 6 * count,
-                            .dgamma = c,
-                            .dgamma_scale = c + p->c,
-                            .dbeta = c + 2 * p->c,
-                            .dbeta_scale = c + 3 * p->c};
-    j->as_case = (nl_case){.problem = *p, .residual = tensor[NL_RESIDUAL] != NULL};
+    const bool residual = of->array[NL_RESIDUAL];
+    *j = (judgement){.of = of, .got = malloc((2 * x->count + 2 * p->c + 1) * sizeof *j->got)};
+    if (!j->got || !answer_room(p, residual, of->array[NL_GATE], false, &j->exact))
+        return judgement_free(j), false;
+    j->as_case = (nl_case){.problem = *p, .residual = residual};
     j->as_instance = (instance){.c = &j->as_case, .data = &j->data}; /* impl is NULL: the bound of a
                                                                         two-pass with one
                                                                         accumulator */
     const nl_dtype narrow = p->dtype != NL_F32 ? p->dtype : npy_type_of(x->type)->dtype;
     j->s = (subject){.p = p,
-                     .in = &j->in,
-                     .want = &j->want,
+                     .in = &j->exact.in,
+                     .want = &j->exact.want,
                      .expectations = &j->expectations,
                      .narrow = narrow,
                      .threads = 1};
-    j->s.got[subject_tensor(&j->s)] = tensor[subject_tensor(&j->s)];
     set_axes(&j->s, x);
-    j->s.got[NL_DGATE] = tensor[NL_DGATE];
-    bool ok = copy_vectors(j, tensor[NL_DY], next + 7 * count) &&
-              ref_compute(p, &j->in, &j->want, nl_max_threads()) &&
-              expectations_make(&j->as_instance, &j->want, &j->expectations);
+    bool ok = copy_arrays(j) && ref_compute(p, &j->exact.in, &j->exact.want, nl_max_threads()) &&
+              expectations_make(&j->as_instance, &j->exact.want, &j->expectations);
     memcpy(j->expectations.stored, of->type, sizeof of->type);
     ok = ok && score_make(&j->s, &j->score) && explain(j);
     if (!ok) judgement_free(j);
@@ -176,8 +145,8 @@ bool judgement_make(judgement *j, const submission *of) {
 }
 
 void judgement_free(judgement *j) {
-    free(j->tensors), free(j->groups), free(j->score.kappa), free(j->data.input[NL_DY]);
-    expectations_free(&j->expectations), region_free(&j->wrong);
+    free(j->got), free(j->score.kappa), free(j->data.input[NL_DY]);
+    answer_free(&j->exact), expectations_free(&j->expectations), region_free(&j->wrong);
     *j = (judgement){0};
 }
 

@@ -48,8 +48,7 @@ bool score_make(const subject *s, score *out);
 
 typedef struct judgement {
     const submission *of;
-    ref_inputs in;
-    ref_outputs want;
+    answer exact;
     nl_case as_case;
     nl_data data; /* gamma, beta and dy */
     instance as_instance;
@@ -66,8 +65,7 @@ typedef struct judgement {
     bool partly;          /* the likely mistakes explain much, not all */
     const char *rounding; /* the mechanism that fits growth and pattern, or NULL */
     char mechanism[400];  /* in one line */
-    double *tensors;
-    long double *groups;
+    double *got;
 } judgement;
 
 /* *j keeps pointers to *of and to itself: do not move either. False: out of memory. */

@@ -68,7 +68,6 @@ mismatch formula_residual(workspace *w, bool right) {
             if (t != w->s->p->dtype && e <= (isinf(k->allowed[i]) ? USUAL : k->allowed[i])) e = 0;
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
             if (right) k->was[i] = e;
-            left.finite += isfinite(w->s->got[o][i]) != 0;
             sum += e * e, was += k->was[i] * k->was[i], count++;
         }
     }

@@ -134,23 +134,13 @@ static bool quotients(study_out *o, const char *text, const char *series, loss_o
 
 static bool run(study_out *o, bool quick) {
     enum { SWEEPS = sizeof sweeps / sizeof *sweeps };
-    size_t total = 1, done = 0, factor = quick ? 4 : 2;
     bool enough = true;
-    for (int dry = 1; dry >= 0; dry--)
-        for (size_t i = 0; i < SWEEPS; i++) {
-            const struct sweep *s = &sweeps[i];
-            for (size_t v = s->from; enough && v <= (quick ? s->quick_to : s->to); v *= factor) {
-                size_t work = s->first == NL_DX ? 1024 : v; /* rows of 64 elements */
-                char text[CASE_TEXT];
-                snprintf(text, sizeof text, s->format, v);
-                if (dry) {
-                    total += work;
-                    continue;
-                }
-                study_progress(o, done, total, text);
-                enough = all_impls(o, text, s->first, s->last, (double)v);
-                done += work;
-            }
+    for (const struct sweep *s = sweeps; s < sweeps + SWEEPS; s++)
+        for (size_t v = s->from; enough && v <= (quick ? s->quick_to : s->to); v *= quick ? 4 : 2) {
+            char text[CASE_TEXT];
+            snprintf(text, sizeof text, s->format, v);
+            study_progress(o, (size_t)(s - sweeps), SWEEPS, text);
+            enough = all_impls(o, text, s->first, s->last, (double)v);
         }
     static const char *const rows[] = {"layernorm/backward/f32/1x64/normal",
                                        "rmsnorm/backward/f32/1x64/normal"};

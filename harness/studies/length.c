@@ -12,22 +12,13 @@
 enum { LEAST = 4, MAX = 22, ROWS_MAX = 31 }; /* lengths are powers of two */
 
 /* Adds to `count` sums in turn, like the lanes of a vector, then reduces them by halves. */
-NL_INLINE float lanes(const float *x, size_t n, size_t count) {
+static float in_lanes(const float *x, size_t n, size_t count) {
     float sums[64] = {0};
-    for (size_t i = 0; i < n; i++) sums[i % count] += x[i] * x[i];
+    for (size_t i = 0; i < n; i++) sums[i & (count - 1)] += x[i] * x[i];
     for (size_t half = count / 2; half; half /= 2)
         for (size_t k = 0; k < half; k++) sums[k] += sums[k + half];
     return sums[0];
 }
-
-#define LANES(count)                                       \
-    static float lanes_##count(const float *x, size_t n) { \
-        return lanes(x, n, count);                         \
-    }
-LANES(1)
-LANES(8)
-LANES(16)
-LANES(64)
 
 static float pairwise(const float *x, size_t n) {
     return n == 1 ? x[0] * x[0] : pairwise(x, n / 2) + pairwise(x + n / 2, n - n / 2);
@@ -53,10 +44,12 @@ static float in_double(const float *x, size_t n) {
 
 static const struct method {
     const char *name;
+    size_t lanes; /* a power of two; 0: sum() adds */
     float (*sum)(const float *x, size_t n);
-} methods[] = {{"1 accumulator", lanes_1}, {"8 lanes", lanes_8},   {"16 lanes", lanes_16},
-               {"64 lanes", lanes_64},     {"pairwise", pairwise}, {"compensated", compensated},
-               {"double", in_double}};
+} methods[] = {{"1 accumulator", 1, NULL}, {"8 lanes", 8, NULL},
+               {"16 lanes", 16, NULL},     {"64 lanes", 64, NULL},
+               {"pairwise", 0, pairwise},  {"compensated", 0, compensated},
+               {"double", 0, in_double}};
 enum { METHODS = sizeof methods / sizeof *methods };
 
 /* Exact sum: a float's square is exact in double, and two doubles hold the sum (Neumaier 1974). */
@@ -82,7 +75,9 @@ static bool run(study_out *o, bool quick) {
             size_t c = (size_t)1 << k;
             for (; i < c; i++) add_square(&t, x[i] = (float)random_normal(r, i));
             for (size_t m = 0; m < METHODS; m++) {
-                double got = methods[m].sum(x, c), miss = (got - t.sum) - t.lost;
+                const size_t lanes = methods[m].lanes;
+                double got = lanes ? in_lanes(x, c, lanes) : methods[m].sum(x, c),
+                       miss = (got - t.sum) - t.lost;
                 errors[k][m][r] = fabs(miss) / (t.sum * 0x1p-24);
             }
         }

@@ -60,11 +60,8 @@ static void points(study_out *o, const struct panel *p, const mode *m, double x,
 static bool run(study_out *o, bool quick) {
     static const size_t sizes[] = {4, 64, 1024, 8192, 16, 256};
     race by = {.seconds = quick ? 0.001 : 0.015, .seed = 1};
-    size_t count = quick ? 2 : sizeof sizes / sizeof *sizes, done = 0, total = 0;
+    size_t count = quick ? 2 : sizeof sizes / sizeof *sizes;
     bool ok = true;
-    for (size_t i = 0; i < PANELS * count * modes_count; i++)
-        total += is_selected(&panels[i / modes_count / count], &modes[i % modes_count],
-                             sizes[i / modes_count % count]);
     for (size_t i = 0; i < PANELS * count; i++)
         for (size_t k = 0; ok && k < modes_count; k++) {
             const struct panel *p = &panels[i / count];
@@ -73,7 +70,7 @@ static bool run(study_out *o, bool quick) {
             char tail[200];
             race_result r;
             if (!is_selected(p, &modes[k], n)) continue;
-            study_progress(o, done++, total, p->name);
+            study_progress(o, i, PANELS * count, p->name);
             snprintf(tail, sizeof tail, "%s/%s/%zux%d/normal%s", p->pass, p->dtype, n, C,
                      p->options);
             ok = race_mode(&by, &modes[k], tail, &r);

@@ -16,11 +16,15 @@ typedef struct plain {
 typedef struct answer {
     ref_inputs in; /* inputs of the reference */
     ref_outputs want;
+    double *input[NL_ARGS]; /* the tensors of `in` */
     void *memory;
     plain *plain;         /* one for each number of y or dx; NULL: not made */
     plain *sums;          /* one for each number of residual_out; NULL: not made */
     unsigned long number; /* unique in a process */
 } answer;
+
+/* Allocates the tensors of `in`, which the caller fills, and `want`. False: out of memory. */
+bool answer_room(const nl_problem *p, bool residual, bool gate, bool running, answer *out);
 
 /* Also fills data's MEAN and RSTD in a backward case. False: out of memory. */
 bool answer_make(const nl_case *c, nl_data *data, answer *out);

@@ -1,5 +1,5 @@
 /* Compares the studies casting, batch_statistics, depth and training with identities, theorems of
- * statistics, a worked example and finite differences. SPDX-License-Identifier: MIT */
+ * statistics and finite differences. SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "models/network.h"
 #include "points.h"
@@ -102,26 +102,6 @@ Test(studies, momentum_and_padding) {
                   share, batch, want);
     }
     free(csv);
-}
-
-/* tensorflow #30161: 1, 2, 3, 4, 5 have mean 3, variance 2; with five zeros added, 1.5 and 3.25. */
-Test(studies, padding_report) {
-    static const float x[10] = {1, 2, 3, 4, 5}, want[2][2] = {{3, 2}, {1.5f, 3.25f}};
-    for (size_t zeros = 0; zeros <= 5; zeros += 5) {
-        float y[10], mean = 0, var = 0;
-        nl_problem p = {.op = NL_BATCHNORM,
-                        .n = 5 + zeros,
-                        .c = 1,
-                        .s = 1,
-                        .eps = 1e-3f,
-                        .momentum = 1,
-                        .biased_running_var = true};
-        nl_forward_args a = {.x = x, .y = y, .running_mean = &mean, .running_var = &var};
-        cr_assert(nl_forward(NULL, &p, &a, 1) == NL_OK, "%s", nl_message());
-        cr_assert(fabsf(mean - want[zeros / 5][0]) < 1e-6f &&
-                      fabsf(var - want[zeros / 5][1]) < 1e-6f,
-                  "%zu zeros: %g, %g", zeros, (double)mean, (double)var);
-    }
 }
 
 enum { ROWS = 6, WIDTH = 8, DEEP = 3, N = ROWS * WIDTH };

@@ -3,8 +3,6 @@
 #include "points.h"
 #include "trial.h"
 
-#include <mpfr.h>
-
 TestSuite(study, .init = one_thread);
 
 enum { ROWS = 15 }; /* of a quick run */
@@ -42,33 +40,6 @@ Test(study, length_is_within_theory) {
     double of_16 = length_at(csv, "largest", "16 lanes", 16);
     cr_assert(of_16 == length_at(csv, "largest", "64 lanes", 16),
               "16 values add up in the same way in 16 lanes and in 64");
-    free(csv);
-}
-
-/* Recomputes one accumulator over 64 values, with MPFR for the exact sum. */
-Test(study, length_of_one_accumulator) {
-    double worst = 0;
-    mpfr_t sum, square;
-    mpfr_inits2(400, sum, square, (mpfr_ptr)0);
-    for (uint64_t r = 0; r < ROWS; r++) {
-        volatile float total = 0; /* rounded to float at each step */
-        mpfr_set_zero(sum, 1);
-        for (uint64_t i = 0; i < 64; i++) {
-            float x = (float)random_normal(r, i);
-            volatile float rounded = x * x;
-            total += rounded;
-            mpfr_set_flt(square, x, MPFR_RNDN);
-            mpfr_sqr(square, square, MPFR_RNDN);
-            mpfr_add(sum, sum, square, MPFR_RNDN);
-        }
-        mpfr_d_sub(square, total, sum, MPFR_RNDN);
-        mpfr_div(square, square, sum, MPFR_RNDN);
-        worst = fmax(worst, fabs(mpfr_get_d(square, MPFR_RNDN)) * 0x1p24);
-    }
-    mpfr_clears(sum, square, (mpfr_ptr)0);
-    char *csv = points(&study_length);
-    double got = length_at(csv, "largest", "1 accumulator", 64);
-    cr_assert(fabs(got - worst) <= 1e-7 * worst, "%.9g u, but MPFR says %.9g u", got, worst);
     free(csv);
 }
 
