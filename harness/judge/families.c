@@ -39,6 +39,13 @@ static const struct {
                  {"eps-0.000977", "eps = 2^-10, f16's epsilon", 0x1p-10},
                  {"eps-0.00781", "eps = 2^-7, bf16's epsilon", 0x1p-7}};
 
+static double largest_x(const subject *s) {
+    double most = 0;
+    for (size_t i = 0; i < s->p->n * s->p->c * s->p->s; i++)
+        if (isfinite(s->in->x[i])) most = fmax(most, fabs(s->in->x[i]));
+    return most;
+}
+
 static void add_eps(mistake_list *l) {
     const double right = (double)l->right.eps;
     for (size_t i = 0; i < sizeof other_eps / sizeof *other_eps; i++)
@@ -127,22 +134,17 @@ static void add_formats(mistake_list *l) {
                    {A_GAMMA, E4M3, false, "gamma-e4m3", "gamma was rounded to fp8 e4m3"},
                    {AN_OUTPUT, E4M3, false, "stored-e4m3", "the output was rounded to fp8 e4m3"},
                    {AN_OUTPUT, E5M2, false, "stored-e5m2", "the output was rounded to fp8 e5m2"}};
-    double most = 0;
-    for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)
-        if (isfinite(l->s->in->x[i])) most = fmax(most, fabs(l->s->in->x[i]));
     for (size_t i = 0; i < sizeof formats / sizeof *formats; i++) {
         formula *f = mistake_add(l, formats[i].name, 0, "%s", formats[i].text);
         f->rounds = formats[i].what, f->to = formats[i].to;
-        if (formats[i].scaled) f->step = most / 448;
+        if (formats[i].scaled) f->step = largest_x(l->s) / 448;
     }
 }
 
 /* Adds mistakes in which the sums, or only the squares, have a narrower type. overflow: only types
  * that x^2 overflows; else only the other types. */
 static void add_narrow_sums(mistake_list *l, bool overflow) {
-    double most = 0;
-    for (size_t i = 0; i < l->s->p->n * l->s->p->c * l->s->p->s; i++)
-        if (isfinite(l->s->in->x[i])) most = fmax(most, fabs(l->s->in->x[i]));
+    const double most = largest_x(l->s);
     static const nl_dtype widest_first[] = {NL_F32, NL_BF16, NL_F16};
     bool over = false;
     for (size_t i = 0; i < 3 && !(overflow && over); i++) {

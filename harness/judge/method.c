@@ -38,12 +38,29 @@ static void add(errors *e, const subject *s, score *c) {
     if (p.groups == c->groups) e->pattern = p;
 }
 
+static void take(void *context, const instance *in) {
+    sample *out = context;
+    const nl_problem *p = &in->c->problem;
+    size_t numbers = 0;
+    for (nl_arg o = 0; o < NL_ARGS; o++) numbers += expected_has(in, o) ? expected_count(p, o) : 0;
+    double *next = out->memory = malloc(out->bytes = (numbers + 1) * sizeof *next);
+    if (!next) return;
+    next[numbers] = 0;
+    for (nl_arg o = 0; o < NL_ARGS; o++) {
+        if (!expected_has(in, o)) continue;
+        out->of[o] = next;
+        const nl_dtype t = nl_args[o].extent == NL_TENSOR ? p->dtype : NL_F32;
+        for (size_t i = 0; i < expected_count(p, o); i++)
+            *next++ = nl_load(t, in->at[o], nl_place(nl_places_of(p, o), i));
+    }
+}
+
 /* Calls the implementation on one case; adds nothing if the call fails. */
 static void measure(const nl_impl *impl, const nl_case *c, errors *e) {
     nl_data data;
     answer want;
     expectations expectations;
-    sample calls[SAMPLES] = {0};
+    sample call = {0};
     score scored = {0};
     if (!nl_accepts(impl, &c->problem) || !data_make(c, &data, (char[700]){0}, 700)) return;
     const bool made = answer_make(c, &data, &want);
@@ -53,11 +70,10 @@ static void measure(const nl_impl *impl, const nl_case *c, errors *e) {
                      .in = &want.in,
                      .want = &want.want,
                      .expectations = &expectations};
-        if (samples_take(&shell, 1, calls)) {
-            s.got[NL_Y] = calls[FIRST].of[NL_Y];
-            if (score_make(&s, &scored)) add(e, &s, &scored);
-        }
-        free(scored.kappa), samples_free(calls), expectations_free(&expectations);
+        examine(c, &data, impl, (examination){1, 0xff, 0xff}, take, &call);
+        s.got[NL_Y] = call.of[NL_Y];
+        if (s.got[NL_Y] && score_make(&s, &scored)) add(e, &s, &scored);
+        free(scored.kappa), free(call.memory), expectations_free(&expectations);
     }
     if (made) answer_free(&want);
     data_free(&data);
@@ -84,23 +100,6 @@ const char *method_found(const nl_impl *impl, nl_op op) {
     }
     free(e);
     return found;
-}
-
-static void take(void *context, const instance *in) {
-    sample *out = context;
-    const nl_problem *p = &in->c->problem;
-    size_t numbers = 0;
-    for (nl_arg o = 0; o < NL_ARGS; o++) numbers += expected_has(in, o) ? expected_count(p, o) : 0;
-    double *next = out->memory = malloc(out->bytes = (numbers + 1) * sizeof *next);
-    if (!next) return;
-    next[numbers] = 0;
-    for (nl_arg o = 0; o < NL_ARGS; o++) {
-        if (!expected_has(in, o)) continue;
-        out->of[o] = next;
-        const nl_dtype t = nl_args[o].extent == NL_TENSOR ? p->dtype : NL_F32;
-        for (size_t i = 0; i < expected_count(p, o); i++)
-            *next++ = nl_load(t, in->at[o], nl_place(nl_places_of(p, o), i));
-    }
 }
 
 bool samples_take(const instance *of, int threads, sample out[SAMPLES]) {

@@ -11,6 +11,10 @@
 
 #define LETTERS "abcdefghijklmnopqrstuvwxyzABCDEFGHIJKLMNOPQRSTUVWXYZ0123456789_"
 
+static const char *const kinds[] =
+    {[PART_CATEGORY] = "category", [PART_BITS] = "bits",   [PART_BATCH] = "batch",
+     [PART_SPEED] = "speed",       [PART_COUNT] = "count", [PART_ERROR] = "error"};
+
 /* Cuts the next word off *rest, which then begins at the following word; "": no word is left. */
 static char *word(char **rest) {
     char *begin = *rest + strspn(*rest, " \t"), *end = begin + strcspn(begin, " \t");
@@ -112,8 +116,6 @@ static bool read_steps(part *p, char *rest) {
 static bool read_scale(const scan *s, part *p, char *rest) {
     const char *spelling = word(&rest), *from_word = word(&rest), *from = word(&rest),
                *to_word = word(&rest), *to = word(&rest);
-    static const char *const kinds[] =
-        {[PART_ERROR] = "error", [PART_COUNT] = "count", [PART_SPEED] = "speed"};
     const char *kind = kinds[p->kind];
     const bool of_rungs = p->kind >= PART_COUNT, steps = of_rungs && *rest;
     if (strcmp(from_word, "from") != 0 || strcmp(to_word, "to") != 0 || !*to ||
@@ -171,9 +173,6 @@ static bool read_method(const scan *s, assignment *a, const char *name) {
 }
 
 static bool read_line(const scan *s, assignment *a, char *line) {
-    static const char *const kinds[] =
-        {[PART_CATEGORY] = "category", [PART_BITS] = "bits",   [PART_BATCH] = "batch",
-         [PART_SPEED] = "speed",       [PART_COUNT] = "count", [PART_ERROR] = "error"};
     for (char *end = line + strlen(line); end > line && isspace((unsigned char)end[-1]);)
         *--end = '\0';
     char *rest = line;

@@ -1,5 +1,4 @@
-# The mistake: c is divided by the length of the row once more where it is used, so that hardly
-# anything is corrected.
+# The mistake: c is divided by the length of the row once more where it is used.
 # expect: wrong a mean far from zero
 # expect: wrong the variance far from zero
 # expect: wrong long rows

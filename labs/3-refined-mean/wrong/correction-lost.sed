@@ -1,5 +1,4 @@
-# The mistake: c is added to m before m is subtracted. m + c is rounded to the float that m was,
-# and the correction is lost. The order of the operations is the idea of this lab.
+# The mistake: c is added to m before m is subtracted: m + c is rounded to m again.
 # expect: wrong a mean far from zero
 # expect: wrong the variance far from zero
 # expect: wrong long rows

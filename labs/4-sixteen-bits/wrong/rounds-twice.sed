@@ -1,5 +1,4 @@
-# The mistake: xhat is always rounded before the gain, also where the problem asks for one
-# rounding. As many outputs are off by one step as if another framework had computed them.
+# The mistake: xhat is always rounded before the gain, also where the problem asks for one rounding.
 # expect: wrong every category but cast before the weight
 # expect: hint cast before the weight, not last
 s|v.cast_before_weight ? \(.*\) : .*;|\1;|

@@ -1,5 +1,4 @@
-# The mistake: the squares and their sum are rounded to 16 bits. In long rows the sum stops
-# growing, and the square of 256 is Inf in f16.
+# The mistake: the squares and their sum are rounded to 16 bits: in long rows the sum stops growing.
 # expect: wrong every category
 # expect: hint sums and squares in 16 bits
 s|squares += x \* x|squares = rounded(v.t, squares + rounded(v.t, x * x))|

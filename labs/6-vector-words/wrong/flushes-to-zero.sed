@@ -1,5 +1,4 @@
-# The mistake: the processor is told to flush subnormal results to zero, which is said to be
-# faster. Small outputs are lost.
+# The mistake: the processor is told to flush subnormal results to zero: small outputs are lost.
 # expect: wrong subnormals
 # expect: hint flushed to zero
 /^#include/a\

@@ -1,5 +1,4 @@
-# The mistake: pieces are counted by a division that rounds down. What is left of a shared row is
-# not written, and not in its sum.
+# The mistake: pieces are counted by a division that rounds down: the last piece is left out.
 # expect: wrong four threads
 # expect: wrong the same bits
 # expect: hint never written

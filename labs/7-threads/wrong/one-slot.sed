@@ -1,5 +1,4 @@
-# The mistake: all pieces of a shared row leave their sum in the same place, so that only one of
-# them counts.
+# The mistake: all pieces of a shared row leave their sum in the same place.
 # expect: wrong four threads
 # expect: wrong the same bits
 # expect: hint rmsnorm/forward/f32/1x20000/normal/threads=4

@@ -1,5 +1,4 @@
-# The mistake: a shared row has as many sums as there are threads. It is right, and its bits depend
-# on the number of threads.
+# The mistake: a shared row has one sum per thread: right, but its bits depend on the number of threads.
 # expect: wrong the same bits
 # expect: hint the order of a sum depends on the number of threads
 /^static void some_sums/,/^}/{

@@ -1,5 +1,4 @@
-# The mistake: the reciprocal root from the bits of the float and one step of Newton, which is
-# right to three digits.
+# The mistake: the reciprocal root from the bits of the float and one step of Newton: three digits.
 # expect: wrong every category
 # expect: hint rstd, y are wrong in every element; right: mean
 /^#include/a\

@@ -1,5 +1,4 @@
-# The mistake: one reading around the row's first element, which is like any other but where it is an
-# outlier.
+# The mistake: one reading around the row's first element, also where it is an outlier.
 # expect: wrong uneven data
 # expect: hint layernorm/forward/f32/9x64/museum:outlier-first
 s|first = nl_x(row, 0)|&, error = 0|

@@ -1,5 +1,4 @@
-# The mistake: one reading for both sums, and var = E[x^2] - mean^2. Faster, and wrong where the
-# mean is far from zero.
+# The mistake: one reading for both sums, and var = E[x^2] - mean^2.
 # expect: wrong uneven data
 # expect: hint one-pass
 /const float first =\|const float mean =/d
