@@ -228,33 +228,25 @@ static bool find_length(const enquiry *q, char *cause, size_t size) {
     return right;
 }
 
+/* The cause that shows when the call is repeated in another way; NULL: none. */
+static const char *seen_in_repetition(const enquiry *q) {
+    if (!same(q, FIRST, AGAIN))
+        return "the same call again gives other numbers: a race, or memory that was not set";
+    if (!is_wrong(q))
+        return "unknown: right when called again, so the result depends on more than the arguments";
+    if (!same(q, FIRST, ZERO_SCRATCH)) return "scratch was used before it was set";
+    if (q->right_apart)
+        return "wrong only in place: an input was overwritten before it was last read, or the "
+               "branch for calls in place is wrong";
+    return NULL;
+}
+
 static void find_cause(enquiry *q, hint *out) {
     char *cause = out->cause;
     const size_t size = sizeof out->cause;
-    out->known = true;
-    if (!same(q, FIRST, AGAIN)) {
-        snprintf(cause, size,
-                 "the same call again gives other numbers: a race, or memory that was "
-                 "not set");
-        return;
-    }
-    if (!is_wrong(q)) {
-        out->known = false;
-        snprintf(
-            cause, size,
-            "unknown: right when called again, so the result depends on more than the arguments");
-        return;
-    }
-    if (!same(q, FIRST, ZERO_SCRATCH)) {
-        snprintf(cause, size, "scratch was used before it was set");
-        return;
-    }
-    if (q->right_apart) {
-        snprintf(cause, size,
-                 "wrong only in place: an input was overwritten before it was last read, or the "
-                 "branch for calls in place is wrong");
-        return;
-    }
+    const char *seen = seen_in_repetition(q);
+    out->known = is_wrong(q) || !same(q, FIRST, AGAIN);
+    if (seen) return text_append(cause, size, seen);
     if (find_any_nan(q, cause, size) || find_near_mean(q, cause, size) ||
         find_class(q, cause, size))
         return;

@@ -170,16 +170,16 @@ static void redirect(int to, const char *path, int flags) {
 
 /* In the child. The compiler may need the grader's environment: paths of programs and of their
  * caches. */
-static char **enclose(const fence *f) {
+static void enclose(const fence *f) {
     static const char *const kept[] = {"PATH", "HOME", "CCACHE_DIR", "CCACHE_DISABLE"};
-    static char text[6][COMMAND_PATH], *environment[7];
-    int n = 0;
-    for (size_t i = 0; i < sizeof kept / sizeof *kept; i++)
-        if (getenv(kept[i]))
-            snprintf(environment[n] = text[n], COMMAND_PATH, "%s=%s", kept[i], getenv(kept[i])),
-                n++;
-    snprintf(environment[n] = text[n], COMMAND_PATH, "TMPDIR=%s", f->folder), n++;
-    environment[n] = strcpy(text[n], "LC_ALL=C");
+    enum { KEPT = sizeof kept / sizeof *kept };
+    static char *empty[] = {NULL};
+    const char *values[KEPT];
+    for (size_t i = 0; i < KEPT; i++) values[i] = getenv(kept[i]);
+    environ = empty;
+    for (size_t i = 0; i < KEPT; i++)
+        if (values[i]) setenv(kept[i], values[i], 1);
+    setenv("TMPDIR", f->folder, 1), setenv("LC_ALL", "C", 1);
     if (chdir(f->folder) != 0) _exit(CANNOT_RUN);
     redirect(0, "/dev/null", O_RDONLY);
     redirect(1, f->output ? f->output : "/dev/null", O_WRONLY | O_CREAT | O_TRUNC);
@@ -191,7 +191,6 @@ static char **enclose(const fence *f) {
     limit(RLIMIT_FSIZE, FILE_MOST);
     limit(RLIMIT_AS, (rlim_t)4 << 30);
     sandbox_enter(SANDBOX_COMPILER);
-    return environment;
 }
 
 static bool start(command *c, const fence *f, char *error, size_t size) {
@@ -200,7 +199,7 @@ static bool start(command *c, const fence *f, char *error, size_t size) {
     fflush(NULL);
     const pid_t child = fork();
     if (child == 0) {
-        if (f) environ = enclose(f);
+        if (f) enclose(f);
         execvp(c->argv[0], c->argv);
         _exit(CANNOT_RUN);
     }
