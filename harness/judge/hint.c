@@ -121,8 +121,8 @@ static bool find_class(const enquiry *q, char *cause, size_t size) {
 }
 
 static void name_likely(hint *out) {
-    const int used = snprintf(out->cause, sizeof out->cause, "likely: %s", out->m.prefix);
-    mechanism_text(&out->m, out->cause + used, sizeof out->cause - (size_t)used);
+    snprintf(out->cause, sizeof out->cause, "likely: %s", out->m.prefix);
+    mechanism_text(&out->m, out->cause, sizeof out->cause);
 }
 
 /* Do both names, as "sums-end-4" and "sums-end-36", mean the same mistake except for sizes? */
@@ -246,7 +246,7 @@ static void find_cause(enquiry *q, hint *out) {
     const size_t size = sizeof out->cause;
     const char *seen = seen_in_repetition(q);
     out->known = is_wrong(q) || !same(q, FIRST, AGAIN);
-    if (seen) return text_append(cause, size, seen);
+    if (seen) return text_append(cause, size, "%s", seen);
     if (find_any_nan(q, cause, size) || find_near_mean(q, cause, size) ||
         find_class(q, cause, size))
         return;
@@ -275,9 +275,8 @@ static void find_cause(enquiry *q, hint *out) {
     out->known = false;
     snprintf(cause, size, "unknown: none of %zu known mistakes gives %s", out->m.count,
              wrong == 1 ? "this number" : "these numbers");
-    if (!out->m.untried) return;
-    const size_t used = strlen(cause);
-    snprintf(cause + used, size - used, "; %zu more take too long on this case", out->m.untried);
+    if (out->m.untried)
+        text_append(cause, size, "; %zu more take too long on this case", out->m.untried);
 }
 
 bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,

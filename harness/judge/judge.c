@@ -52,7 +52,7 @@ static void name_mechanism(judgement *j) {
     else if ((j->named = wholly || j->partly))
         mechanism_text(m, j->mechanism, sizeof j->mechanism);
     else
-        text_append(j->mechanism, sizeof j->mechanism,
+        text_append(j->mechanism, sizeof j->mechanism, "%s",
                     j->rounding                             ? j->rounding
                     : j->score.not_finite == j->score.count ? "every element is NaN or infinite"
                                                             : "no known mechanism explains it");

@@ -16,15 +16,15 @@ const char *judgement_verdict(const judgement *j) {
 
 const char *judgement_number(const judgement *j, nl_arg o, size_t i, char text[256]) {
     const npy *x = j->of->array[NL_X];
-    size_t left = x->count, used = (size_t)snprintf(text, 256, "%s[", nl_args[o].name);
-    if (nl_args[o].extent != NL_TENSOR) return snprintf(text + used, 256 - used, "%zu]", i), text;
+    size_t left = x->count;
+    snprintf(text, 256, "%s[", nl_args[o].name);
+    if (nl_args[o].extent != NL_TENSOR) return text_append(text, 256, "%zu]", i), text;
     for (size_t k = 0; k < x->rank; k++) {
         left /= x->shape[k];
-        used += (size_t)snprintf(text + used, 256 - used, k ? ", %zu" : "%zu", i / left);
+        text_append(text, 256, k ? ", %zu" : "%zu", i / left);
         i %= left;
     }
-    strcat(text, "]");
-    return text;
+    return text_append(text, 256, "]"), text;
 }
 
 /* Removes the sign of a NaN. */
@@ -164,11 +164,9 @@ static void why_text(const judgement *j, char *text, size_t size) {
     *text = '\0';
     if (far) text_append(text, size, "rounding errors alone may be half as large as the numbers");
     if (far && nl_layers[j->s.p->op].centred && j->s.p->pass != NL_BACKWARD)
-        snprintf(text + strlen(text), size - strlen(text), " (kappa up to %.3g)", kappa);
-    if (range || !far) {
-        if (far) text_append(text, size, "; ");
-        text_append(text, size, "a sum or product may leave float's range");
-    }
+        text_append(text, size, " (kappa up to %.3g)", kappa);
+    if (range || !far)
+        text_append(text, size, "%sa sum or product may leave float's range", far ? "; " : "");
 }
 
 /* "2 rows, 24 of dgamma" */
@@ -179,10 +177,8 @@ static void unjudged_text(const judgement *j, char *text, size_t size) {
     if (rows)
         snprintf(text, size, "%zu %s%s", rows, nl_layers[j->s.p->op].group, rows > 1 ? "s" : "");
     for (nl_arg o = NL_DGAMMA; o <= NL_DBETA; o++) {
-        const size_t used = strlen(text), left = c->of[o].count - c->of[o].judged;
-        if (left)
-            snprintf(text + used, size - used, "%s%zu of %s", used ? ", " : "", left,
-                     nl_args[o].name);
+        const size_t left = c->of[o].count - c->of[o].judged;
+        if (left) text_append(text, size, "%s%zu of %s", *text ? ", " : "", left, nl_args[o].name);
     }
 }
 

@@ -173,10 +173,12 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
 
 void mechanism_text(const mechanism *m, char *text, size_t size) {
     enum { NAMED = 3 };
-    *text = '\0';
     for (size_t i = 0; i < m->likely && i < NAMED; i++) {
-        text_append(text, size, i ? ", or " : m->likely > 1 ? "either " : "");
-        text_append(text, size, m->found[i].text);
+        text_append(text, size, "%s%s",
+                    i               ? ", or "
+                    : m->likely > 1 ? "either "
+                                    : "",
+                    m->found[i].text);
     }
     if (m->likely > NAMED) text_append(text, size, ", or others");
     if (m->likely > 1) text_append(text, size, " (these data cannot tell)");

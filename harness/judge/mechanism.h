@@ -84,7 +84,7 @@ extern void (*mechanism_progress)(size_t done, size_t total, const char *what);
  * output only. False: out of memory. */
 bool mechanism_find(const subject *s, const region *wrong, mechanism *out);
 
-/* Writes "A", or "either A, or B (these data cannot tell)", or nothing if no mistake is likely. */
+/* Appends "A", or "either A, or B (these data cannot tell)", or nothing if no mistake is likely. */
 void mechanism_text(const mechanism *m, char *text, size_t size);
 
 /* Errors that no formula explains come from rounding. Their pattern along a row and their growth

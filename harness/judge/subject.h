@@ -51,4 +51,5 @@ void region_text(const subject *s, const region *r, char *text, size_t size);
 /* Writes "mean, rstd are wrong in every element; y is wrong in ...; right: residual_out". */
 void regions_text(const subject *s, const region of[NL_ARGS], char *text, size_t size);
 
-void text_append(char *text, size_t size, const char *more);
+void text_append(char *text, size_t size, const char *format, ...)
+    __attribute__((format(printf, 3, 4)));

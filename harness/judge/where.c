@@ -3,6 +3,7 @@
 #include "layer.h"
 
 #include <math.h>
+#include <stdarg.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -116,8 +117,6 @@ static void add_set(char *text, size_t size, const bool *set, size_t n, const ch
     const size_t count = marked(set, n);
     const bool rows = strcmp(noun, "row") == 0 || strcmp(noun, "sample") == 0; /* no vectors */
     size_t first = 0, last = n;
-    char *to = text + strlen(text);
-    size -= strlen(text);
     if (count == n || count == 0) return;
     while (!set[first]) first++;
     while (!set[last - 1]) last--;
@@ -127,19 +126,17 @@ static void add_set(char *text, size_t size, const bool *set, size_t n, const ch
     const bool lane = !rows && step >= 4 && step <= 64 && !(step & (step - 1));
     const bool tail = !rows && step <= 1 && last == n - 1 && is_tail(first, n);
     if (count == 1 && !tail)
-        snprintf(to, size, ", %s %zu only", noun, first);
+        text_append(text, size, ", %s %zu only", noun, first);
     else if (tail || (step == 1 && last == n - 1 && !thread))
-        snprintf(to, size, ", from %s %zu on%s", noun, first, tail ? ": the tail" : "");
+        text_append(text, size, ", from %s %zu on%s", noun, first, tail ? ": the tail" : "");
     else if (step == 1)
-        snprintf(to, size, ", %ss %zu to %zu", noun, first, last);
+        text_append(text, size, ", %ss %zu to %zu", noun, first, last);
     else if (step > 1 && first < step && last + step >= n && (count > 2 || lane))
-        snprintf(to, size, ", one %s in %zu from %s %zu on%s", noun, step, noun, first,
-                 lane ? ": one lane" : "");
+        text_append(text, size, ", one %s in %zu from %s %zu on%s", noun, step, noun, first,
+                    lane ? ": one lane" : "");
     else if (4 * count <= n)
-        snprintf(to, size, ", in %zu of %zu %ss, the first is %zu", count, n, noun, first);
-    if (thread)
-        snprintf(to + strlen(to), size - strlen(to), ": the share of thread %d of %d", thread,
-                 threads);
+        text_append(text, size, ", in %zu of %zu %ss, the first is %zu", count, n, noun, first);
+    if (thread) text_append(text, size, ": the share of thread %d of %d", thread, threads);
 }
 
 void region_text(const subject *s, const region *r, char *text, size_t size) {
@@ -153,9 +150,12 @@ void region_text(const subject *s, const region *r, char *text, size_t size) {
     add_set(text, size, r->places, axes.place, "place", 1);
 }
 
-void text_append(char *text, size_t size, const char *more) {
+void text_append(char *text, size_t size, const char *format, ...) {
     const size_t used = strlen(text);
-    snprintf(text + used, size - used, "%s", more);
+    va_list more;
+    va_start(more, format);
+    vsnprintf(text + used, size - used, format, more);
+    va_end(more);
 }
 
 /* Describes output `first` and the later outputs that are wrong in the same places. */
@@ -167,11 +167,9 @@ static void add_names(const subject *s, const region of[NL_ARGS], nl_arg first, 
         if (!of[o].wrong) continue;
         region_text(s, &of[o], text, sizeof text);
         if (strcmp(text, where) != 0) break;
-        text_append(to, size, count++ ? ", " : "");
-        text_append(to, size, nl_args[o].name);
+        text_append(to, size, "%s%s", count++ ? ", " : "", nl_args[o].name);
     }
-    text_append(to, size, count > 1 ? " are wrong " : " is wrong ");
-    text_append(to, size, where);
+    text_append(to, size, " %s wrong %s", count > 1 ? "are" : "is", where);
 }
 
 void regions_text(const subject *s, const region of[NL_ARGS], char *to, size_t size) {
@@ -182,13 +180,12 @@ void regions_text(const subject *s, const region of[NL_ARGS], char *to, size_t s
         if (!of[o].wrong) continue;
         region_text(s, &of[o], text, sizeof text);
         if (strcmp(text, before) == 0) continue;
-        text_append(to, size, *before ? "; " : "");
+        if (*before) text_append(to, size, "; ");
         add_names(s, of, o, text, to, size);
         memcpy(before, text, sizeof text);
     }
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         if (!s->got[o] || of[o].wrong) continue;
-        text_append(to, size, join), join = ", ";
-        text_append(to, size, nl_args[o].name);
+        text_append(to, size, "%s%s", join, nl_args[o].name), join = ", ";
     }
 }
