@@ -285,13 +285,8 @@ bool hint_make(const nl_case *c, const nl_data *data, const answer *a, const nl_
     enquiry *q = calloc(1, sizeof *q);
     if (!q) return false;
     q->shell = (instance){.c = c, .data = data, .impl = impl};
-    q->s = (subject){.p = &c->problem,
-                     .in = &a->in,
-                     .want = &a->want,
-                     .expectations = &q->expectations,
-                     .narrow = c->problem.dtype,
-                     .threads = nl_plan_of(impl, &c->problem, threads).threads,
-                     .most = TRIED_MOST};
+    q->s = subject_of(&c->problem, a, &q->expectations);
+    q->s.threads = nl_plan_of(impl, &c->problem, threads).threads, q->s.most = TRIED_MOST;
     const bool ok = expectations_make(&q->shell, &a->want, &q->expectations) &&
                     samples_take(&q->shell, threads, q->call) && look_apart(q) && look(q, FIRST);
     if (ok && is_wrong(q)) say_where(q, out);

@@ -128,13 +128,8 @@ bool judgement_make(judgement *j, const submission *of) {
     j->as_instance = (instance){.c = &j->as_case, .data = &j->data}; /* impl is NULL: the bound of a
                                                                         two-pass with one
                                                                         accumulator */
-    const nl_dtype narrow = p->dtype != NL_F32 ? p->dtype : npy_type_of(x->type)->dtype;
-    j->s = (subject){.p = p,
-                     .in = &j->exact.in,
-                     .want = &j->exact.want,
-                     .expectations = &j->expectations,
-                     .narrow = narrow,
-                     .threads = 1};
+    j->s = subject_of(p, &j->exact, &j->expectations);
+    if (p->dtype == NL_F32) j->s.narrow = npy_type_of(x->type)->dtype;
     set_axes(&j->s, x);
     bool ok = copy_arrays(j) && ref_compute(p, &j->exact.in, &j->exact.want, nl_max_threads()) &&
               expectations_make(&j->as_instance, &j->exact.want, &j->expectations);

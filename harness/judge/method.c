@@ -66,10 +66,7 @@ static void measure(const nl_impl *impl, const nl_case *c, errors *e) {
     const bool made = answer_make(c, &data, &want);
     const instance shell = {.c = c, .data = &data, .impl = impl};
     if (made && expectations_make(&shell, &want.want, &expectations)) {
-        subject s = {.p = &c->problem,
-                     .in = &want.in,
-                     .want = &want.want,
-                     .expectations = &expectations};
+        subject s = subject_of(&c->problem, &want, &expectations);
         examine(c, &data, impl, (examination){1, 0xff, 0xff}, take, &call);
         s.got[NL_Y] = call.of[NL_Y];
         if (s.got[NL_Y] && score_make(&s, &scored)) add(e, &s, &scored);

@@ -21,6 +21,16 @@ typedef struct subject {
     size_t most; /* limit on the numbers that a test of all formulas may compute; 0: none */
 } subject;
 
+/* A subject without outputs, on one thread. */
+static inline subject subject_of(const nl_problem *p, const answer *a, const expectations *e) {
+    return (subject){.p = p,
+                     .in = &a->in,
+                     .want = &a->want,
+                     .expectations = e,
+                     .narrow = p->dtype,
+                     .threads = 1};
+}
+
 /* Returns the output with x's shape: y, or dx in backward. */
 static inline nl_arg subject_tensor(const subject *s) {
     return s->p->pass == NL_BACKWARD ? NL_DX : NL_Y;

@@ -156,7 +156,7 @@ Test(hints, stay_within_bounds) {
     cr_assert(y && expectations_make(&shell, &t.want.want, &e));
     for (size_t i = 0; i < count; i++)
         y[i] = (double)expected_at(&e, NL_Y, i).want * (i < count - 2 * p->c ? 1 : -1);
-    subject s = {.p = p, .in = &t.want.in, .want = &t.want.want, .expectations = &e, .threads = 1};
+    subject s = subject_of(p, &t.want, &e);
     s.got[NL_Y] = y, s.most = 9 * count;
     cr_assert(region_make(&s, NL_Y, &beyond) && beyond.wrong == 2 * p->c);
     cr_assert(mechanism_find(&s, &beyond, &m));

@@ -93,11 +93,7 @@ static void specimen_make(specimen *t, nl_op op, size_t n, size_t c) {
     trial_make(&t->t, text);
     t->shell = (instance){.c = &t->t.c, .data = &t->t.data};
     cr_assert(expectations_make(&t->shell, &t->t.want.want, &t->expectations));
-    t->s = (subject){.p = &t->t.c.problem,
-                     .in = &t->t.want.in,
-                     .want = &t->t.want.want,
-                     .expectations = &t->expectations,
-                     .threads = 1};
+    t->s = subject_of(&t->t.c.problem, &t->t.want, &t->expectations);
     t->s.got[NL_Y] = t->y;
     for (size_t i = 0; i < n * c; i++)
         t->y[i] = (double)expected_at(&t->expectations, NL_Y, i).want;

@@ -155,11 +155,6 @@ __attribute__((constructor)) static void round_up(void) { fesetround(FE_UPWARD);
 int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }
 const nl_impl *normlab_kernel(size_t i) { (void)i; return NULL; }'
 refuses upward.so "changes floating-point arithmetic when it is loaded"
-printf '#include "kernel.h"\n' > unfinished.c
-$cc -shared -fPIC '-DNL_NAME="mine/unfinished"' -I"$root/include" -I"$root/core" unfinished.c -o unfinished.so
-refuses unfinished.so "does its file end with NL_IMPL"
-$cc -shared -fPIC '-DNL_NAME="mine"' -I"$root/include" -I"$root/core" "$root/rmsnorm/naive.c" -o nameless.so
-refuses nameless.so "the name 'mine' should be FOLDER/NAME"
 $cc -shared -fPIC '-DNL_NAME="rmsnorm/naive"' -I"$root/include" -I"$root/core" "$root/rmsnorm/naive.c" -o same.so
 refuses same.so "rmsnorm/naive@c is there already: choose another name"
 cp naive.so copy.so
