@@ -1,7 +1,6 @@
 /* Every norm has a sum of squares. How fast does the sum's rounding error grow with the row's
  * length? Sums the same values in seven ways and compares each result with a compensated double sum
  * of the exact squares. SPDX-License-Identifier: MIT */
-#include "dtype.h"
 #include "base/random.h"
 #include "base/stats.h"
 #include "studies/study.h"
@@ -12,9 +11,9 @@
 enum { LEAST = 4, MAX = 22, ROWS_MAX = 31 }; /* lengths are powers of two */
 
 /* Adds to `count` sums in turn, like the lanes of a vector, then reduces them by halves. */
-static float in_lanes(const float *x, size_t n, size_t count) {
+static float lanes(const float *x, size_t n, size_t count) {
     float sums[64] = {0};
-    for (size_t i = 0; i < n; i++) sums[i & (count - 1)] += x[i] * x[i];
+    for (size_t i = 0; i < n; i++) sums[i % count] += x[i] * x[i];
     for (size_t half = count / 2; half; half /= 2)
         for (size_t k = 0; k < half; k++) sums[k] += sums[k + half];
     return sums[0];
@@ -44,7 +43,7 @@ static float in_double(const float *x, size_t n) {
 
 static const struct method {
     const char *name;
-    size_t lanes; /* a power of two; 0: sum() adds */
+    size_t lanes; /* 0: sum() adds */
     float (*sum)(const float *x, size_t n);
 } methods[] = {{"1 accumulator", 1, NULL}, {"8 lanes", 8, NULL},
                {"16 lanes", 16, NULL},     {"64 lanes", 64, NULL},
@@ -75,9 +74,9 @@ static bool run(study_out *o, bool quick) {
             size_t c = (size_t)1 << k;
             for (; i < c; i++) add_square(&t, x[i] = (float)random_normal(r, i));
             for (size_t m = 0; m < METHODS; m++) {
-                const size_t lanes = methods[m].lanes;
-                double got = lanes ? in_lanes(x, c, lanes) : methods[m].sum(x, c),
-                       miss = (got - t.sum) - t.lost;
+                const struct method *way = &methods[m];
+                double got = way->lanes ? lanes(x, c, way->lanes) : way->sum(x, c);
+                double miss = (got - t.sum) - t.lost;
                 errors[k][m][r] = fabs(miss) / (t.sum * 0x1p-24);
             }
         }
