@@ -139,7 +139,7 @@ for page in "$root"/labs/*/README.md; do
         check "  is wrong in: $(paste -sd, <<< "$wrong")" "$(diff <(sort <<< "$wrong") \
             <(parts | awk -F'\t' '$1 == "FAIL" && $4 != "speed" && $4 != "error" { print $4 }' | sort))"
         due=$(parts | awk -F'\t' '$1 == "ok" { sum += $3 } END { print sum + 0 }')
-        check "  has the points of the other categories: $due" "$([ "$(points)" = "$due" ] || points)"
+        check "  has the points of the other categories: $due" "$([ "$(points)" = "$due" ] || echo "has $(points)")"
         check "  expects a hint" "$([ -n "$(expected hint "$script")" ] || echo "no 'expect: hint TEXT'")"
         while read -r hint; do prints "$hint"; done < <(expected hint "$script")
     done
