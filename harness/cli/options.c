@@ -14,7 +14,6 @@
 #include <unistd.h>
 
 static const char *command = "";
-void (*options_shown)(const option_spec *option);
 
 bool options_fail(const char *format, ...) {
     va_list rest;
@@ -159,8 +158,6 @@ int options_read(int argc, char **argv, const char *help, const option_spec *spe
     bool given[OPTIONS_MAX] = {false}, ok = true;
     int i = 0, code;
     command = argv[0], all_options = specs;
-    for (size_t k = 0; options_shown && k < count; k++) options_shown(&specs[k]);
-    if (options_shown) return NL_EXIT_OK;
     for (size_t k = 0; k < count; k++) {
         known[k].name = specs[k].name;
         known[k].has_arg = specs[k].kind == OPTION_FLAG    ? no_argument

@@ -32,9 +32,6 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
                  bool strict, int *first);
 
-/* Unless it is NULL, options_read() only calls it with each option, and returns NL_EXIT_OK. */
-extern void (*options_shown)(const option_spec *option);
-
 /* Prints "normlab COMMAND: ..." with the command of the last options_read; always returns false. */
 bool options_fail(const char *format, ...);
 

@@ -4,8 +4,6 @@
 
 #include "cli/options.h"
 
-#include <stddef.h>
-
 int cmd_list(int argc, char **argv);
 int cmd_check(int argc, char **argv);
 int cmd_new(int argc, char **argv);
@@ -22,25 +20,3 @@ int cmd_compare(int argc, char **argv);
 int cmd_study(int argc, char **argv);
 int cmd_claims(int argc, char **argv);
 int cmd_tune(int argc, char **argv);
-int cmd_completion(int argc, char **argv);
-
-/* Kinds of words after a command (not options). normlab completes all kinds but OF_FILES. */
-typedef enum subcommand_words {
-    OF_FILES,
-    OF_IMPLEMENTATIONS,
-    OF_CASES,
-    OF_FILE_CASES, /* a file, then cases */
-    OF_LAYER,      /* from this kind on, only the first word is completed */
-    OF_LAB,
-    OF_SHELL
-} subcommand_words;
-
-struct subcommand {
-    const char *name;
-    int (*run)(int argc, char **argv);
-    subcommand_words words;
-    const char *about;
-};
-
-extern const struct subcommand subcommands[];
-extern const size_t subcommands_count;

@@ -24,7 +24,6 @@ static void (*const peers[])(void (*note)(const char *text)) = {NL_PEERS NULL};
 /* Loading other libraries takes time, so only commands that name or show peers load the peers. */
 static bool wants_peers(int argc, char **argv) {
     bool wants = argc > 1 && (strcmp(argv[1], "list") == 0 || strcmp(argv[1], "--version") == 0);
-    if (argc > 1 && strcmp(argv[1], "completion") == 0) return false;
     for (int i = 1; i < argc; i++) wants |= strstr(argv[i], "peer/") != NULL;
     return wants;
 }
@@ -33,30 +32,33 @@ static void note(const char *text) {
     fprintf(stderr, "%s\n", text);
 }
 
-const struct subcommand subcommands[] = {
-    {"list", cmd_list, OF_IMPLEMENTATIONS, "the table of implementations"},
-    {"check", cmd_check, OF_CASES, "verify implementations against the long-double reference"},
-    {"new", cmd_new, OF_LAYER, "write a kernel file to begin with"},
-    {"try", cmd_try, OF_FILE_CASES, "compile one kernel file, verify and time it, in seconds"},
-    {"lab", cmd_lab, OF_LAB, "list the labs, or write the first files of a lab"},
-    {"grade", cmd_grade, OF_LAB, "grade one kernel file by an assignment"},
-    {"bench", cmd_bench, OF_CASES, "verify, then time"},
-    {"count", cmd_count, OF_FILE_CASES, "count instructions and cache misses instead of timing"},
-    {"limit", cmd_limit, OF_FILES, "measure this machine's limit"},
-    {"tune", cmd_tune, OF_FILES, "measure from which size streaming stores and threads pay here"},
-    {"doctor", cmd_doctor, OF_FILES, "find what would spoil a measurement on this machine"},
-    {"compare", cmd_compare, OF_FILES, "compare two result files: faster, slower or the same?"},
-    {"claims", cmd_claims, OF_FILES, "do claims about LayerNorm and RMSNorm hold here?"},
-    {"study", cmd_study, OF_FILES, "run experiments that no list of cases can express"},
-    {"run", cmd_run, OF_LAYER, "compute a layer on your own .npy arrays"},
-    {"judge", cmd_judge, OF_LAYER, "is anybody's output right, and if not, what went wrong?"},
-    {"completion", cmd_completion, OF_SHELL, "a script for bash, zsh or fish"},
+static const struct subcommand {
+    const char *name;
+    int (*run)(int argc, char **argv);
+    const char *about;
+} subcommands[] = {
+    {"list", cmd_list, "the table of implementations"},
+    {"check", cmd_check, "verify implementations against the long-double reference"},
+    {"new", cmd_new, "write a kernel file to begin with"},
+    {"try", cmd_try, "compile one kernel file, verify and time it, in seconds"},
+    {"lab", cmd_lab, "list the labs, or write the first files of a lab"},
+    {"grade", cmd_grade, "grade one kernel file by an assignment"},
+    {"bench", cmd_bench, "verify, then time"},
+    {"count", cmd_count, "count instructions and cache misses instead of timing"},
+    {"limit", cmd_limit, "measure this machine's limit"},
+    {"tune", cmd_tune, "measure from which size streaming stores and threads pay here"},
+    {"doctor", cmd_doctor, "find what would spoil a measurement on this machine"},
+    {"compare", cmd_compare, "compare two result files: faster, slower or the same?"},
+    {"claims", cmd_claims, "do claims about LayerNorm and RMSNorm hold here?"},
+    {"study", cmd_study, "run experiments that no list of cases can express"},
+    {"run", cmd_run, "compute a layer on your own .npy arrays"},
+    {"judge", cmd_judge, "is anybody's output right, and if not, what went wrong?"},
 };
-const size_t subcommands_count = sizeof subcommands / sizeof *subcommands;
+enum { SUBCOMMANDS = sizeof subcommands / sizeof *subcommands };
 
 static void usage(FILE *out) {
     fprintf(out, "normlab COMMAND [options] [CASE... | FILE...]\n\n");
-    for (size_t i = 0; i < subcommands_count; i++)
+    for (size_t i = 0; i < SUBCOMMANDS; i++)
         fprintf(out, "  %-10s %s\n", subcommands[i].name, subcommands[i].about);
     fprintf(out,
             "\nA case is op/pass/dtype/NxC[xS]/data, with lists and ranges in braces:\n"
@@ -109,7 +111,7 @@ static void open_standard(void) {
 }
 
 static const char *name_of(size_t i) {
-    return i < subcommands_count ? subcommands[i].name : "--version";
+    return i < SUBCOMMANDS ? subcommands[i].name : "--version";
 }
 
 static int run(int argc, char **argv) {
@@ -119,7 +121,7 @@ static int run(int argc, char **argv) {
     static char flag[] = "--help";
     char *helps[] = {argv[0], argc == 3 ? argv[2] : NULL, flag, NULL};
     if (argc == 3 && strcmp(argv[1], "help") == 0) argv = helps;
-    for (size_t i = 0; i < subcommands_count; i++) {
+    for (size_t i = 0; i < SUBCOMMANDS; i++) {
         if (strcmp(argv[1], subcommands[i].name) != 0) continue;
         if (!isa_is_known()) return NL_EXIT_USAGE;
         const bool lenient = subcommands[i].run == cmd_tune || subcommands[i].run == cmd_doctor;
@@ -131,7 +133,7 @@ static int run(int argc, char **argv) {
         return usage(stdout), finish(NL_EXIT_OK);
     if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), finish(NL_EXIT_OK);
     fprintf(stderr, "normlab: there is no command '%s'", argv[1]);
-    guess_print(argv[1], strlen(argv[1]), name_of, subcommands_count + 1, "; see `normlab help`");
+    guess_print(argv[1], strlen(argv[1]), name_of, SUBCOMMANDS + 1, "; see `normlab help`");
     return NL_EXIT_USAGE;
 }
 
