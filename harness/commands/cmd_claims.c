@@ -11,7 +11,6 @@
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
-#include "workbench/load.h"
 
 #include <errno.h>
 #include <glob.h>
@@ -41,9 +40,7 @@ static void help(void) {
         "  --stability     instead of answers: of %d or more passes, how often three contradict "
         "the rest\n"
         "  --measured FILE.csv  add the times inside frameworks, which\n"
-        "                  `python -m normlab.frameworks --out FILE.csv` measures\n"
-        "  --load FILE.so  also the kernels of a library (normlab_kernel.h), for claims that name\n"
-        "                  them; may be repeated\n\n"
+        "                  `python -m normlab.frameworks --out FILE.csv` measures\n\n"
         "Answers: HOLDS; FAILS; DEPENDS, if settings disagree; NOT RESOLVED, if an interval with\n"
         "the A/A band is too wide; NOT RUN, with --quick; FIRST LOOK, no answer yet. The answer\n"
         "is about the first setting, marked >. A claim that fails is a result: exit\n"
@@ -63,8 +60,7 @@ static void help(void) {
            "  normlab claims\n"
            "  normlab claims seven_to_fifteen two_scans\n"
            "  normlab claims --passes 6\n"
-           "  normlab claims --quick --out results/claims.csv\n"
-           "  normlab claims my_claim.txt --load ./mine.so\n");
+           "  normlab claims --quick --out results/claims.csv\n");
 }
 
 /* The folder of the passes, and the arguments of the child process that makes a pass. */
@@ -96,9 +92,7 @@ static bool describe_pass(const char *folder, const char *races, bool quick) {
 static bool run_pass(const void *context, const char *folder, unsigned seed) {
     const pass_options *p = context;
     char races[4400], seconds[32], drawn[32];
-    size_t loads = 0;
-    while (load_file(loads)) loads++;
-    char **argv = malloc((16 + 2 * loads + (size_t)p->name_count) * sizeof *argv);
+    char **argv = malloc((16 + (size_t)p->name_count) * sizeof *argv);
     if (!argv) return false;
     snprintf(races, sizeof races, "%s/races.csv", folder);
     snprintf(seconds, sizeof seconds, "%.9g", p->seconds);
@@ -109,7 +103,6 @@ static bool run_pass(const void *context, const char *folder, unsigned seed) {
     argv[n++] = "--seconds", argv[n++] = seconds;
     argv[n++] = "--seed", argv[n++] = drawn;
     if (p->quick) argv[n++] = "--quick";
-    for (size_t i = 0; i < loads; i++) argv[n++] = "--load", argv[n++] = (char *)load_file(i);
     argv[n++] = "--"; /* a name may begin with '-', as -x.txt */
     for (int i = 0; i < p->name_count; i++) argv[n++] = p->names[i];
     argv[n] = NULL;
@@ -166,7 +159,6 @@ static int parse(int argc, char **argv, claims_job *j, const char **path, pass_o
                                  {"seconds", OPTION_NUMBER, &j->seconds, 1e-6, 1e6},
                                  {"quick", OPTION_FLAG, &j->quick, 0, 0},
                                  {"measured", OPTION_TEXT, &measured, 0, 0},
-                                 {"load", OPTION_LOAD, NULL, 0, 0},
                                  {"passes", OPTION_COUNT, &p->passes, 1, 999},
                                  {"evidence", OPTION_TEXT, &p->folder, 0, 0},
                                  {"races", OPTION_TEXT, &p->races, 0, 0}, /* internal: a child
@@ -174,7 +166,7 @@ static int parse(int argc, char **argv, claims_job *j, const char **path, pass_o
                                                                            * pass */
                                  {"stability", OPTION_FLAG, &p->stability, 0, 0},
                                  {"seed", OPTION_COUNT, &seed, 0, 1 << 30}};
-    int first, code = options_read(argc, argv, NULL, specs, 10, false, &first);
+    int first, code = options_read(argc, argv, NULL, specs, 9, false, &first);
     if (code == OPTIONS_HELP) return help(), NL_EXIT_OK;
     if (code != OPTIONS_DONE) return code;
     bool ok = first < argc || add_all(j);
