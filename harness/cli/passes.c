@@ -12,7 +12,9 @@
 
 #include <errno.h>
 #include <fcntl.h>
+#include <ftw.h>
 #include <math.h>
+#include <stdarg.h>
 #include <stdint.h>
 #include <stdio.h>
 #include <stdlib.h>
@@ -29,19 +31,31 @@
 
 const char *process_program = "normlab";
 
-int process_run(char **argv) {
+void process_word(process *p, const char *format, ...) {
+    char **more = realloc(p->argv, (p->count + 2) * sizeof *more);
+    va_list list;
+    va_start(list, format);
+    if (more) p->argv = more;
+    p->lost = p->lost || !more || vasprintf(&p->argv[p->count], format, list) < 0;
+    va_end(list);
+    if (!p->lost) p->argv[++p->count] = NULL;
+}
+
+int process_run(process *p) {
     int status;
-    pid_t child = fork();
+    pid_t child = p->lost ? -1 : fork();
     if (child == 0) {
 #ifdef __linux__
         prctl(PR_SET_PDEATHSIG, SIGTERM); /* the child ends with its parent */
 #endif
         dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
         setenv("NL_PASS", "1", 1);
-        execv("/proc/self/exe", argv);
-        execvp(process_program, argv); /* for systems without /proc */
+        execv("/proc/self/exe", p->argv);
+        execvp(process_program, p->argv); /* for systems without /proc */
         _exit(127);
     }
+    while (p->count) free(p->argv[--p->count]);
+    free(p->argv);
     while (child > 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return -1;
     return child > 0 && WIFEXITED(status) ? WEXITSTATUS(status) : -1;
@@ -130,30 +144,22 @@ static bool seal(const char *csv) {
 
 static bool run(const void *context, const char *folder, unsigned seed) {
     const case_options *o = context;
-    char cases[4400], csv[4400], seconds[32], precision[32], threads[32], *argv[64];
+    char cases[4400], csv[4400];
+    process p = {0};
     snprintf(cases, sizeof cases, "%s/cases.txt", folder);
     snprintf(csv, sizeof csv, "%s/bench.csv", folder);
-    snprintf(seconds, sizeof seconds, "%.9g", o->seconds);
-    snprintf(precision, sizeof precision, "%.9g", o->precision);
-    snprintf(threads, sizeof threads, "%d", o->threads);
     if (!write_cases(&o->cases, cases, seed))
         return fprintf(stderr, "normlab: cannot write %s\n", cases), false;
-    int n = 0;
-    argv[n++] = "normlab", argv[n++] = "bench", argv[n++] = cases;
-    argv[n++] = "--out", argv[n++] = csv;
-    argv[n++] = "--seconds", argv[n++] = seconds;
-    argv[n++] = "--precision", argv[n++] = precision;
-    argv[n++] = "--threads", argv[n++] = threads;
-    if (o->quick) argv[n++] = "--quick";
-    if (o->impl) argv[n++] = "--impl", argv[n++] = (char *)o->impl;
-    if (o->baseline) argv[n++] = "--baseline", argv[n++] = (char *)o->baseline;
-    for (size_t i = 0; load_file(i); i++) {
-        if (n + 2 >= (int)(sizeof argv / sizeof *argv))
-            return fprintf(stderr, "normlab: --passes takes at most %zu --load\n", i), false;
-        argv[n++] = "--load", argv[n++] = (char *)load_file(i);
-    }
-    argv[n] = NULL;
-    const int status = process_run(argv);
+    process_word(&p, "normlab"), process_word(&p, "bench"), process_word(&p, "%s", cases);
+    process_word(&p, "--out=%s", csv);
+    process_word(&p, "--seconds=%.9g", o->seconds);
+    process_word(&p, "--precision=%.9g", o->precision);
+    process_word(&p, "--threads=%d", o->threads);
+    if (o->quick) process_word(&p, "--quick");
+    if (o->impl) process_word(&p, "--impl=%s", o->impl);
+    if (o->baseline) process_word(&p, "--baseline=%s", o->baseline);
+    for (size_t i = 0; load_file(i); i++) process_word(&p, "--load=%s", load_file(i));
+    const int status = process_run(&p);
     return (status == NL_EXIT_OK || status == NL_EXIT_FAILED) &&
            seal(csv); /* a pass with exit code 1 has rows, too */
 }
@@ -214,26 +220,9 @@ static size_t show(const results *pool, bool csv, double margin) {
     return failed;
 }
 
-/* Removes a folder of passes, complete or not, but only files that passes wrote. */
-static void remove_all(const char *folder) {
-    static const char *const passes[] = {"*", ".*.part"}, *const names[] = {"cases.txt",
-                                                                            "bench.csv",
-                                                                            "bench.rounds.csv",
-                                                                            "bench.machine.txt"};
-    for (size_t k = 0; k < sizeof passes / sizeof *passes; k++) {
-        char path[4600];
-        glob_t found = {0};
-        files_in(folder, passes[k], &found);
-        for (size_t i = 0; i < found.gl_pathc; i++) {
-            for (size_t n = 0; n < sizeof names / sizeof *names; n++) {
-                snprintf(path, sizeof path, "%.4000s/%s", found.gl_pathv[i], names[n]);
-                unlink(path);
-            }
-            rmdir(found.gl_pathv[i]);
-        }
-        globfree(&found);
-    }
-    rmdir(folder);
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at) {
+    (void)about, (void)kind, (void)at;
+    return remove(path);
 }
 
 int bench_passes(const case_options *o) {
@@ -269,6 +258,6 @@ int bench_passes(const case_options *o) {
         ok = pool.count && !failed;
         results_free(&pool);
     }
-    if (!o->out) remove_all(own);
+    if (!o->out) nftw(own, remove_one, 8, FTW_DEPTH | FTW_PHYS);
     return interrupted() ? NL_EXIT_INTERRUPTED : ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

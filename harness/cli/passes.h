@@ -21,9 +21,17 @@ const char *passes_folder(void);
  * after a message. */
 bool passes_make(const pass_plan *p);
 
-/* Runs this program again with other arguments, even if its file was rebuilt. Shows its stderr, not
- * its stdout. Returns its exit code, or -1. */
-int process_run(char **argv);
+/* The words of a command: initially {0}. */
+typedef struct process {
+    char **argv;
+    size_t count;
+    bool lost; /* a word, for lack of memory */
+} process;
+__attribute__((format(printf, 2, 3))) void process_word(process *p, const char *format, ...);
+
+/* Runs this program again with other words, even if its file was rebuilt, and frees the words.
+ * Shows its stderr, not its stdout. Returns its exit code, or -1. */
+int process_run(process *p);
 
 /* The name by which this program was called: argv[0]. */
 extern const char *process_program;

@@ -91,24 +91,17 @@ static bool describe_pass(const char *folder, const char *races, bool quick) {
 
 static bool run_pass(const void *context, const char *folder, unsigned seed) {
     const pass_options *p = context;
-    char races[4400], seconds[32], drawn[32];
-    char **argv = malloc((16 + (size_t)p->name_count) * sizeof *argv);
-    if (!argv) return false;
+    char races[4400];
+    process run = {0};
     snprintf(races, sizeof races, "%s/races.csv", folder);
-    snprintf(seconds, sizeof seconds, "%.9g", p->seconds);
-    snprintf(drawn, sizeof drawn, "%u", seed);
-    int n = 0;
-    argv[n++] = "normlab", argv[n++] = "claims";
-    argv[n++] = "--races", argv[n++] = races;
-    argv[n++] = "--seconds", argv[n++] = seconds;
-    argv[n++] = "--seed", argv[n++] = drawn;
-    if (p->quick) argv[n++] = "--quick";
-    argv[n++] = "--"; /* a name may begin with '-', as -x.txt */
-    for (int i = 0; i < p->name_count; i++) argv[n++] = p->names[i];
-    argv[n] = NULL;
-    const bool ran = process_run(argv) == NL_EXIT_OK;
-    free(argv);
-    return ran && describe_pass(folder, races, p->quick);
+    process_word(&run, "normlab"), process_word(&run, "claims");
+    process_word(&run, "--races=%s", races);
+    process_word(&run, "--seconds=%.9g", p->seconds);
+    process_word(&run, "--seed=%u", seed);
+    if (p->quick) process_word(&run, "--quick");
+    process_word(&run, "--"); /* a name may begin with '-', as -x.txt */
+    for (int i = 0; i < p->name_count; i++) process_word(&run, "%s", p->names[i]);
+    return process_run(&run) == NL_EXIT_OK && describe_pass(folder, races, p->quick);
 }
 
 static bool add(claims_job *j, const char *path) {

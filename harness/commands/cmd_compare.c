@@ -6,12 +6,12 @@
 #include "cli/terminal.h"
 #include "commands/commands.h"
 
-#include <dirent.h>
 #include <errno.h>
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const char help[] =
     "normlab compare [options] A.csv B.csv\n"
@@ -200,50 +200,22 @@ static void compare_files(job *j, const char *name, const char *const paths[2]) 
         if (ok[side]) results_free(&file[side]);
 }
 
-static int is_results(const struct dirent *e) {
-    return ends_with(e->d_name, ".csv") && !ends_with(e->d_name, ".rounds.csv");
-}
-
-static char *join(const char *folder, const char *name) {
-    size_t size = strlen(folder) + strlen(name) + 2;
-    char *path = malloc(size);
-    if (path) snprintf(path, size, "%s/%s", folder, name);
-    return path;
-}
-
-/* Merges the folders' lists of files, which are in alphabetical order. */
+/* Compares the files of both folders by name, in alphabetical order. */
 static void compare_folders(job *j, char **folders) {
-    struct dirent **names[2] = {NULL, NULL};
-    int count[2], at[2] = {0, 0};
     for (int side = 0; side < 2; side++) {
-        count[side] = scandir(folders[side], &names[side], is_results, alphasort);
-        if (count[side] >= 0) continue;
-        options_fail("%s: %s", folders[side], strerror(errno));
-        j->unreadable++;
-    }
-    bool readable = count[0] >= 0 && count[1] >= 0;
-    while (readable && (at[0] < count[0] || at[1] < count[1])) {
-        int order = at[0] == count[0] ? 1 : at[1] == count[1] ? -1 : 0;
-        if (!order) order = strcmp(names[0][at[0]]->d_name, names[1][at[1]]->d_name);
-        if (order == 0) {
-            const char *name = names[0][at[0]]->d_name;
-            char *paths[2] = {join(folders[0], name), join(folders[1], name)};
-            if (paths[0] && paths[1])
-                compare_files(j, name, (const char *const *)paths);
-            else
-                options_fail("no memory for %s", name), j->unreadable++;
-            free(paths[0]), free(paths[1]);
-        } else {
-            int side = order > 0;
-            fprintf(stderr, "only in %c: %s/%s\n", sides[side], folders[side],
-                    names[side][at[side]]->d_name);
-            j->lone_files++;
+        glob_t found = {0};
+        files_in(folders[side], "*.csv", &found);
+        for (size_t i = 0; i < found.gl_pathc; i++) {
+            const char *path = found.gl_pathv[i], *name = strrchr(path, '/') + 1;
+            char other[CSV_PATH];
+            snprintf(other, sizeof other, "%s/%s", folders[!side], name);
+            if (ends_with(name, ".rounds.csv")) continue;
+            if (access(other, F_OK) != 0)
+                fprintf(stderr, "only in %c: %s\n", sides[side], path), j->lone_files++;
+            else if (side == 0)
+                compare_files(j, name, (const char *const[]){path, other});
         }
-        at[0] += order <= 0, at[1] += order >= 0;
-    }
-    for (int side = 0; side < 2; side++) {
-        for (int i = 0; i < count[side]; i++) free(names[side][i]);
-        free(names[side]);
+        globfree(&found);
     }
 }
 
