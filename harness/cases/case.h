@@ -83,6 +83,12 @@ bool pass_from_name(const char *name, nl_pass *pass);
 bool dtype_from_name(const char *name, nl_dtype *dtype);
 bool method_from_name(const char *name, nl_method *method);
 
+/* The names of the set bits, with `between` between them. */
+const char *names_of(unsigned bits, const char *(*name)(int), const char *between, char text[128]);
+
+/* The position of an implementation in the table; NULL: the number of implementations. */
+size_t impl_index(const nl_impl *impl);
+
 /* Name of a method: "two-pass". */
 const char *method_at(int method);
 

@@ -17,6 +17,21 @@ const char *dtype_name(int dtype) {
     return nl_dtype_name((nl_dtype)dtype);
 }
 
+const char *names_of(unsigned bits, const char *(*name)(int), const char *between, char text[128]) {
+    size_t used = 0;
+    text[0] = '\0';
+    for (int i = 0; bits >> i; i++)
+        if (bits >> i & 1)
+            used += (size_t)snprintf(text + used, 128 - used, "%s%s", used ? between : "", name(i));
+    return text;
+}
+
+size_t impl_index(const nl_impl *impl) {
+    size_t i = 0;
+    while (nl_impl_at(i) != impl) i++;
+    return i;
+}
+
 const char *method_at(int method) {
     static const char *const methods[] = {[NL_ONE_PASS] = "one-pass",
                                           [NL_SHIFTED] = "shifted",

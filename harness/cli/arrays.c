@@ -134,10 +134,6 @@ bool arrays_check(arrays *a) {
     return true;
 }
 
-nl_arg arrays_arg(const arrays *a, int option) {
-    return arrays_spec(a, option)->arg;
-}
-
 void arrays_free(arrays *a) {
     for (int i = 0; i < ARRAYS_MAX; i++) npy_free(&a->array[i]);
 }

@@ -52,7 +52,6 @@ bool arrays_same_type(const arrays *a, int option);
  * c, s), for code that does not support --axes. */
 void arrays_flatten(arrays *a);
 const array_option *arrays_spec(const arrays *a, int option);
-nl_arg arrays_arg(const arrays *a, int option);
 /* Sets rank and shape for an argument of the problem. */
 void arrays_shape(const arrays *a, nl_arg arg, npy *out);
 

@@ -190,15 +190,10 @@ static bool race(job *j) {
 }
 
 static void describe(FILE *to, const nl_impl *m) {
-    const char *between = " ";
-    for (int i = 0; i < NL_OPS; i++)
-        if (m->ops & NL_BIT(i)) fprintf(to, "%s%s", between, op_name(i)), between = ", ";
-    between = " ";
-    for (int i = 0; i < NL_PASSES; i++)
-        if (m->passes & NL_BIT(i)) fprintf(to, "%s%s", between, pass_name(i)), between = ", ";
-    between = " in ";
-    for (int i = 0; i < NL_DTYPES; i++)
-        if (m->dtypes & NL_BIT(i)) fprintf(to, "%s%s", between, dtype_name(i)), between = ", ";
+    char ops[128], passes[128], types[128];
+    fprintf(to, " %s %s in %s", names_of(m->ops, op_name, ", ", ops),
+            names_of(m->passes, pass_name, ", ", passes),
+            names_of(m->dtypes, dtype_name, ", ", types));
 }
 
 int attempt(const nl_impl *impl, const attempt_options *o) {

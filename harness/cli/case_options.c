@@ -18,17 +18,8 @@ static bool is_best(const char *pattern, size_t length) {
     return length == 4 && memcmp(pattern, "best", 4) == 0;
 }
 
-static const nl_impl *impl_widest(const char *name) {
-    const nl_impl *widest = NULL; /* the last match: wider ISAs follow in the table */
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        const nl_impl *m = nl_impl_at(i);
-        if (strcmp(m->name, name) == 0 && nl_isa_runs(m->isa)) widest = m;
-    }
-    return widest;
-}
-
 static bool is_widest(const nl_impl *impl) {
-    const nl_impl *widest = impl_widest(impl->name);
+    const nl_impl *widest = nl_find(impl->name, NULL);
     return !widest || impl == widest;
 }
 

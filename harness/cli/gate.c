@@ -12,12 +12,6 @@ static unsigned long long bit_of(const nl_case *c) {
     return 1ull << ((p->op * NL_PASSES + p->pass) * NL_DTYPES + p->dtype);
 }
 
-static size_t index_of(const nl_impl *impl) {
-    size_t i = 0;
-    while (nl_impl_at(i) != impl) i++;
-    return i;
-}
-
 enum { SMALL = 1 << 14 }; /* the most elements of a case: the suite takes under a second */
 
 typedef struct job {
@@ -28,13 +22,13 @@ typedef struct job {
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    const size_t i = index_of(impl);
+    const size_t i = impl_index(impl);
     return j->wanted[i] && !(j->gates[i].wrong & j->bit) && nl_accepts(impl, &c->problem);
 }
 
 static void judged(void *context, const nl_case *c, const nl_impl *impl, const verdict *v) {
     const job *j = context;
-    gate *g = &j->gates[index_of(impl)];
+    gate *g = &j->gates[impl_index(impl)];
     if (v->outcome != OUTCOME_FAIL) return;
     g->wrong |= j->bit;
     snprintf(g->why, sizeof g->why,
@@ -76,6 +70,6 @@ bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error
 }
 
 const char *gate_wrong(const gate *gates, const nl_impl *impl, const nl_case *c) {
-    const gate *g = &gates[index_of(impl)];
+    const gate *g = &gates[impl_index(impl)];
     return g->wrong & bit_of(c) ? g->why : NULL;
 }

@@ -92,14 +92,18 @@ static bool check_part(grading *j, const part *p, mark *k) {
     return progress_clear(), true;
 }
 
-static bool grade_category(grading *j, const part *p) {
-    mark *k = mark_part(j, p);
-    if (!check_part(j, p, k)) return false;
+/* Gives all points of the part if the kernel is right. */
+static bool award(const part *p, mark *k, const char *what) {
     if (!k->right) return true;
     k->points = p->points;
-    snprintf(k->text, sizeof k->text, "right on %zu case%s", p->cases.count,
+    snprintf(k->text, sizeof k->text, "%s on %zu case%s", what, p->cases.count,
              p->cases.count == 1 ? "" : "s");
     return true;
+}
+
+static bool grade_category(grading *j, const part *p) {
+    mark *k = mark_part(j, p);
+    return check_part(j, p, k) && award(p, k, "right");
 }
 
 static void take_bits(void *context, const instance *in) {
@@ -153,11 +157,7 @@ static bool grade_bits(grading *j, const part *p) {
         snprintf(k->text, sizeof k->text, "it is .threaded, but started no thread on any case");
         k->right = false;
     }
-    if (!k->right) return true;
-    k->points = p->points;
-    snprintf(k->text, sizeof k->text, "the same bits on 1 to 8 threads, on %zu case%s",
-             p->cases.count, p->cases.count == 1 ? "" : "s");
-    return true;
+    return award(p, k, "the same bits on 1 to 8 threads,");
 }
 
 static bool grade_batch(grading *j, const part *p) {
@@ -165,11 +165,7 @@ static bool grade_batch(grading *j, const part *p) {
     verify_batches = true;
     const bool ok = check_part(j, p, k);
     verify_batches = false;
-    if (!ok || !k->right) return ok;
-    k->points = p->points;
-    snprintf(k->text, sizeof k->text, "a row has the same bits in every batch, on %zu case%s",
-             p->cases.count, p->cases.count == 1 ? "" : "s");
-    return true;
+    return ok && award(p, k, "a row has the same bits in every batch,");
 }
 
 double grade_share(double value, double from, double to) {

@@ -83,16 +83,10 @@ enum {
     MANY = 100      /* from this number of cases on, parallel checkers save time */
 };
 
-static size_t index_of(const nl_impl *m) {
-    size_t i = 0;
-    while (nl_impl_at(i) != m) i++;
-    return i;
-}
-
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
     if ((j->o->first && j->all.fail) || !case_options_selects(j->o, impl, c)) return false;
-    return j->counts[index_of(impl)].fail < GIVEN_UP;
+    return j->counts[impl_index(impl)].fail < GIVEN_UP;
 }
 
 static bool note(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
@@ -130,11 +124,11 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     job *j = context;
     const bool failed = v->outcome == OUTCOME_FAIL;
     const int threads = case_options_threads(j->o, c);
-    count *its = &j->counts[index_of(m)];
+    count *its = &j->counts[impl_index(m)];
     if (its->fail >= GIVEN_UP) return; /* another checker reached the limit first */
     const size_t number = (size_t)(c - j->o->cases.items);
     if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
-        j->states[index_of(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
+        j->states[impl_index(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
     row w = {.c = c, .impl = m ? m->name : model, .isa = m ? m->isa : "-", .threads = 1, .v = *v};
     if (m) w.threads = nl_plan_of(m, &c->problem, threads).threads;
     if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
@@ -182,7 +176,7 @@ static bool check_all(job *j, const nl_case *c, size_t i) {
 static void say_when(void *context, const nl_impl *m, char *text, size_t size) {
     const job *j = context;
     const case_list *cases = &j->o->cases;
-    when_text(cases->items, j->states + index_of(m) * cases->count, cases->count, text, size);
+    when_text(cases->items, j->states + impl_index(m) * cases->count, cases->count, text, size);
 }
 
 static void summarize(const count *counts) {

@@ -153,7 +153,7 @@ static bool judge_batch(const arrays *a, const judgement *j) {
 static bool judge(const arrays *a, bool *right) {
     submission of = {.p = a->p};
     for (int i = 0; i < ARRAYS; i++) {
-        const nl_arg arg = arrays_arg(a, i);
+        const nl_arg arg = arrays_spec(a, i)->arg;
         if (!a->array[i].data) continue;
         if (nl_args[arg].extent == NL_TENSOR)
             of.array[arg] = &a->array[i];

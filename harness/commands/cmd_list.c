@@ -22,17 +22,6 @@ static const char help[] =
     "  normlab list --csv > implementations.csv\n"
     "  normlab list --load ./mine.so\n";
 
-/* The names of the set bits, separated by spaces. */
-static const char *names(unsigned bits, const char *(*name)(int), char text[128]) {
-    char *end = text;
-    *end = '\0';
-    for (int i = 0; bits >> i; i++)
-        if (bits >> i & 1)
-            end +=
-                snprintf(end, 128 - (size_t)(end - text), "%s%s", end == text ? "" : " ", name(i));
-    return text;
-}
-
 static bool wanted(const nl_impl *m, int count, char **patterns) {
     for (int i = 0; i < count; i++)
         if (strstr(m->name, patterns[i]) || impl_matches(patterns[i], m)) return true;
@@ -42,9 +31,9 @@ static bool wanted(const nl_impl *m, int count, char **patterns) {
 static void print_csv(const nl_impl *m) {
     char a[128], b[128], d[128];
     printf("%s,%s,%s,%s,%s,%s,%d,%d,%d,%d,%d,%zu,\"%s\"\n", m->name, m->isa,
-           names(m->ops, op_name, a), names(m->passes, pass_name, b),
-           names(m->dtypes, dtype_name, d), method_name(m), m->lanes, m->threaded, m->range_safe,
-           nl_isa_runs(m->isa), m->demonstration, m->c_max, m->about);
+           names_of(m->ops, op_name, " ", a), names_of(m->passes, pass_name, " ", b),
+           names_of(m->dtypes, dtype_name, " ", d), method_name(m), m->lanes, m->threaded,
+           m->range_safe, nl_isa_runs(m->isa), m->demonstration, m->c_max, m->about);
 }
 
 /* Prints row i of the table: the implementations that share a name. */
@@ -55,8 +44,9 @@ static void print(size_t i, bool details) {
         if (strcmp(nl_impl_at(k)->name, m->name) == 0) return;
     printf("%s: %s%s\n", m->name, m->demonstration ? "demonstration: " : "", m->about);
     if (!details) return;
-    printf("    %s; %s; %s; %s;", names(m->ops, op_name, a), names(m->passes, pass_name, b),
-           names(m->dtypes, dtype_name, d), method_name(m));
+    printf("    %s; %s; %s; %s;", names_of(m->ops, op_name, " ", a),
+           names_of(m->passes, pass_name, " ", b), names_of(m->dtypes, dtype_name, " ", d),
+           method_name(m));
     for (size_t k = i; k < nl_impl_count(); k++) {
         const nl_impl *other = nl_impl_at(k);
         if (strcmp(other->name, m->name) == 0)

@@ -132,7 +132,7 @@ static bool load(run *r) {
                 r->a.value[IN_X]);
     for (int i = 0; i < OUT; i++) {
         npy *a = &r->a.array[i];
-        if (!a->data || nl_args[arrays_arg(&r->a, i)].extent != NL_TENSOR) continue;
+        if (!a->data || nl_args[arrays_spec(&r->a, i)->arg].extent != NL_TENSOR) continue;
         if (i != IN_X && !arrays_same_type(&r->a, i)) return false;
     }
     for (int i = 0; i < OUT; i++)
@@ -194,7 +194,7 @@ static bool make(run *r, nl_arg arg) {
 
 static bool make_arrays(run *r) {
     for (int i = 0; i < OUT; i++)
-        if (r->a.array[i].data) r->c.in[arrays_arg(&r->a, i)] = r->a.array[i].data;
+        if (r->a.array[i].data) r->c.in[arrays_spec(&r->a, i)->arg] = r->a.array[i].data;
     const unsigned all = wanted(r);
     for (nl_arg a = 0; a < NL_ARGS; a++)
         if (all & NL_BIT(a) && !make(r, a)) return false;

@@ -86,10 +86,6 @@ const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p) {
     if (p->pass == NL_BACKWARD) name = strcmp(name, "best") == 0 ? name : plain[side];
     if (strcmp(name, partial_impl.name) == 0) return &partial_impl;
     if (strcmp(name, "best") == 0) return nl_best(p, mode_threads(m));
-    const nl_impl *widest = NULL; /* the last match: wider ISAs follow in the table */
-    for (size_t i = 0; i < nl_impl_count(); i++) {
-        const nl_impl *k = nl_impl_at(i);
-        if (strcmp(k->name, name) == 0 && nl_isa_runs(k->isa) && nl_accepts(k, p)) widest = k;
-    }
-    return widest;
+    const nl_impl *widest = nl_find(name, NULL);
+    return widest && nl_accepts(widest, p) ? widest : NULL;
 }

@@ -35,14 +35,8 @@ static bool has_type(nl_arg output) {
     return nl_args[output].extent == NL_TENSOR;
 }
 
-static size_t index_of(const nl_impl *impl) {
-    size_t i = 0;
-    while (nl_impl_at(i) != impl) i++;
-    return i;
-}
-
 bool error_record_not_run(const error_record *e, const error_line *l) {
-    if (l->impl) return !e->ran[index_of(l->impl)];
+    if (l->impl) return !e->ran[impl_index(l->impl)];
     for (size_t i = 0; i < nl_impl_count(); i++) /* if its ISA runs, it was removed */
         if (strcmp(nl_impl_at(i)->isa, l->isa) == 0) return !nl_isa_runs(l->isa);
     return true;
@@ -63,7 +57,7 @@ static error_line *new_line(const nl_impl *impl, const nl_problem *p, nl_arg out
 
 bool error_record_note(error_record *e, const nl_impl *impl, const nl_case *c, const verdict *v) {
     const nl_problem *p = &c->problem;
-    size_t at = index_of(impl), k;
+    size_t at = impl_index(impl), k;
     e->ran[at] = true;
     if (impl->demonstration) return true;
     if (v->outcome != OUTCOME_OK || !(v->bound_u > 0)) return true;
