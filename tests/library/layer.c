@@ -101,7 +101,8 @@ Test(layer, bytes) {
     for (int t = 0; t < NL_DTYPES; t++) {
         size_t tensor = 5 * 3 * 7 * each[t];
         p.dtype = (nl_dtype)t;
-        cr_assert(nl_arg_bytes(&p, NL_X) == tensor && nl_arg_bytes(&p, NL_DX) == tensor);
+        cr_assert(nl_dtype_bytes(p.dtype) == each[t] && nl_arg_bytes(&p, NL_X) == tensor &&
+                  nl_arg_bytes(&p, NL_DX) == tensor);
     }
     cr_assert(nl_arg_bytes(&p, NL_GAMMA) == 12 && nl_arg_bytes(&p, NL_MEAN) == 12);
     p.op = NL_LAYERNORM, p.dtype = NL_F16, p.s = 1;
@@ -110,12 +111,27 @@ Test(layer, bytes) {
 }
 
 Test(layer, names) {
+    static const char *const ops[NL_OPS] = {"batchnorm",     "layernorm",     "rmsnorm",
+                                            "qwen2_rmsnorm", "gated_rmsnorm", "gate_first_rmsnorm"};
+    static const char *const passes[NL_PASSES] = {"forward", "backward", "inference"};
+    static const char *const dtypes[NL_DTYPES] = {"f32", "f16", "bf16"};
+    static const struct {
+        const char *name;
+        nl_op op;
+    } others[] = {{"gemma", NL_QWEN2_RMSNORM},
+                  {"qwen3next", NL_QWEN2_RMSNORM},
+                  {"mamba2", NL_GATE_FIRST_RMSNORM}};
     nl_op op;
-    for (nl_op i = 0; i < NL_OPS; i++)
-        cr_assert(nl_op_from_name(nl_op_name(i), &op) && op == i, "%s", nl_op_name(i));
-    cr_assert(nl_op_from_name("gemma", &op) && op == NL_QWEN2_RMSNORM, "gemma");
-    cr_assert(nl_op_from_name("mamba2", &op) && op == NL_GATE_FIRST_RMSNORM, "mamba2");
-    cr_assert(nl_op_from_name("qwen3next", &op) && op == NL_QWEN2_RMSNORM, "qwen3next");
+    for (nl_op i = 0; i < NL_OPS; i++) {
+        cr_assert_str_eq(nl_op_name(i), ops[i], "op %d", (int)i);
+        cr_assert(nl_op_from_name(ops[i], &op) && op == i, "%s", ops[i]);
+    }
+    for (int i = 0; i < 3; i++)
+        cr_assert(nl_op_from_name(others[i].name, &op) && op == others[i].op, "%s", others[i].name);
+    for (int i = 0; i < NL_PASSES; i++)
+        cr_assert_str_eq(nl_pass_name((nl_pass)i), passes[i], "pass %d", i);
+    for (int i = 0; i < NL_DTYPES; i++)
+        cr_assert_str_eq(nl_dtype_name((nl_dtype)i), dtypes[i], "dtype %d", i);
     cr_assert(!nl_op_from_name("", &op) && !nl_op_from_name("LayerNorm", &op) &&
               !nl_op_from_name("layer", &op));
     cr_assert_str_eq(nl_op_name(NL_OPS), "?");
