@@ -264,10 +264,8 @@ bool rivals_race(race *r, const char *how, const char *tail, race_result *out) {
     if (!find(how, which)) return fail(r, "no such pair: `normlab claims --help` lists the names");
     bool ok = make(r, &rivals[which[0]], tail, &a) && make(r, &rivals[which[1]], tail, &b) &&
               make_step(r, &a, &b, &model) && is_right(r, &a) && is_right(r, &b);
-    if (ok) {
-        const measure_candidate candidates[] = {measured(&a), measured(&b), measured(&a)};
-        ok = race_candidates(r, candidates, 3, out) && is_right(r, &a) && is_right(r, &b);
-    }
+    ok = ok && race_candidates(r, measured(&a), measured(&b), out) && is_right(r, &a) &&
+         is_right(r, &b);
     free(a.w), free(a.z), free(b.w), free(b.z);
     step_free(&model);
     return ok;

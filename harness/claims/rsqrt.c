@@ -62,6 +62,6 @@ bool rsqrt_race(race *r, const char *how, race_result *out) {
     double least = strcmp(how, "newton") == 0 ? 2 * DIGITS - 1 : DIGITS;
     if (!(rsqrt_error(how) <= exp2(24 - least) && rsqrt_error("true") <= 2))
         return snprintf(r->why, sizeof r->why, "the results of '%s' are wrong", how), false;
-    const measure_candidate candidates[] = {{.call = base}, {.call = f}, {.call = base}};
-    return race_candidates(r, candidates, 3, out);
+    return race_candidates(r, (measure_candidate){.call = base}, (measure_candidate){.call = f},
+                           out);
 }

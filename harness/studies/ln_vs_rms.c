@@ -1,6 +1,6 @@
 /* How much time does RMSNorm save over LayerNorm? Shows 1 - t_RMS / t_LN in per cent, for each
- * mode, against the bytes of x and y. Every panel has four companions: low and high of the
- * interval, the band of LayerNorm against itself, and the model (the time of saved passes).
+ * mode, against the bytes of x and y. Every panel has three companions: low and high of the
+ * interval, and the band of LayerNorm against itself.
  * SPDX-License-Identifier: MIT */
 #include "timing/race.h"
 #include "studies/study.h"
@@ -52,9 +52,6 @@ static void points(study_out *o, const struct panel *p, const mode *m, double x,
     study_interval(o, p->name, m->name, x, f.value);
     snprintf(name, sizeof name, "%s, band", p->name);
     study_point(o, name, m->name, x, f.band);
-    if (strcmp(p->pass, "forward") != 0) return;
-    snprintf(name, sizeof name, "%s, model", p->name);
-    study_point(o, name, m->name, x, 100 * exp(r->passes.median));
 }
 
 static bool run(study_out *o, bool quick) {

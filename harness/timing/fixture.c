@@ -2,7 +2,6 @@
 #include "timing/fixture.h"
 #include "platform/platform.h"
 #include "parallel.h"
-#include "timing/limit.h"
 #include "verify/expected.h"
 
 #include <stdio.h>

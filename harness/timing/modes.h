@@ -10,8 +10,6 @@ typedef struct mode {
     bool threaded, streams;
     int transfers
         [2]; /* forward's transfers of whole tensors, f32, no residual; 0: x and y once each */
-    /* Passes that RMSNorm saves; if copies is 0, the saved reads are of cached rows. */
-    int reads, copies;
 } mode;
 
 extern const mode modes[];

@@ -16,44 +16,20 @@ static bool is_right(race *r, candidate *a) {
     return v.outcome != OUTCOME_FAIL;
 }
 
-typedef struct passes {
-    const fixture *on;
-    const mode *m;
-} passes;
-
-/* Runs the passes that RMSNorm saves, over tensors in scratch or over a row in the cache. */
-static void call_passes(void *context, size_t turn) {
-    const passes *q = context;
-    const nl_problem *p = &q->on->c.problem;
-    size_t tensor = p->n * p->c * sizeof(float);
-    const instance *in = q->on->in;
-    char *a = in->scratch;
-    (void)turn;
-    if (q->m->copies) {
-        for (int i = 0; i < q->m->copies; i++)
-            limit_move(&(limit_job){{a}, {a + tensor}, 1, 1, tensor, {0}}, 1);
-        for (int i = 0; i < q->m->reads; i++)
-            limit_move(&(limit_job){{a}, {NULL}, 1, 0, tensor, {0}}, 1);
-        return;
-    }
-    const limit_job row = {{in->at[NL_X]}, {NULL}, 1, 0, p->c * nl_dtype_bytes(p->dtype), {0}};
-    for (size_t r = 0; r < p->n * (size_t)q->m->reads; r++) limit_move(&row, 1);
-}
-
-bool race_candidates(race *r, const measure_candidate *candidates, size_t count, race_result *out) {
+bool race_candidates(race *r, measure_candidate a, measure_candidate b, race_result *out) {
+    const measure_candidate candidates[] = {a, b, a};
     measure m = {.candidates = candidates,
-                 .count = count,
-                 .seconds = r->seconds * (double)count,
+                 .count = 3,
+                 .seconds = r->seconds * 3,
                  .precision = 0.005,
                  .seed = r->seed,
                  .clock = clock_ns,
                  .interrupted = interrupted};
     const bool ok = measure_run(&m);
-    const estimate again = measure_ratio(&m, 2, 0), none = {-INFINITY, -INFINITY, -INFINITY};
+    const estimate again = measure_ratio(&m, 2, 0);
     *out = (race_result){.ratio = measure_ratio(&m, 1, 0),
                          .aa = again.median,
                          .band = stats_band(again),
-                         .passes = count > 3 ? measure_ratio(&m, 3, 0) : none,
                          .ns = {measure_time(&m, 0).median, measure_time(&m, 1).median},
                          .rounds = m.rounds};
     measure_free(&m);
@@ -61,15 +37,10 @@ bool race_candidates(race *r, const measure_candidate *candidates, size_t count,
     return ok;
 }
 
-bool race_pair(race *r, candidate *a, candidate *b, const mode *saved_by, race_result *out) {
-    if (!is_right(r, a) || !is_right(r, b)) return false;
-    passes q = {a->on[0], saved_by};
-    const measure_candidate candidates[] = {candidate_measured(a),
-                                            candidate_measured(b),
-                                            candidate_measured(a),
-                                            {.call = call_passes, .context = &q}};
-    const bool saves = saved_by && (saved_by->reads || saved_by->copies);
-    return race_candidates(r, candidates, 3 + saves, out) && is_right(r, a) && is_right(r, b);
+bool race_pair(race *r, candidate *a, candidate *b, race_result *out) {
+    return is_right(r, a) && is_right(r, b) &&
+           race_candidates(r, candidate_measured(a), candidate_measured(b), out) &&
+           is_right(r, a) && is_right(r, b);
 }
 
 /* The candidate of one side of a mode: its implementations and their fixtures. */
@@ -92,10 +63,9 @@ static bool make_candidate(race *r, const mode *m, int side, const char *tail, c
 }
 
 bool race_mode(race *r, const mode *m, const char *tail, race_result *out) {
-    const bool forward = strncmp(tail, "forward/", 8) == 0;
     candidate a, b;
     return make_candidate(r, m, 0, tail, &a) && make_candidate(r, m, 1, tail, &b) &&
-           race_pair(r, &a, &b, forward ? m : NULL, out);
+           race_pair(r, &a, &b, out);
 }
 
 static double saving(double share, double r) {

@@ -25,8 +25,7 @@ figure figure_speedup(double share, estimate log_ratio, double band);
 typedef struct race_result {
     estimate ratio;  /* log of b's time over a's time */
     double aa, band; /* candidate a raced against itself: log ratio, and band */
-    estimate passes; /* log of the time of saved_by's passes over a's time; infinite: no passes */
-    double ns[2];
+    double ns[2];    /* of a call of a and b */
     size_t rounds;
 } race_result;
 
@@ -42,9 +41,8 @@ typedef struct race {
  * "forward/f32/64x1024/normal"; its pass may also be "both". False: r->why has the reason. */
 bool race_mode(race *r, const mode *m, const char *tail, race_result *out);
 
-/* Races any two candidates. saved_by: a mode whose saved passes run as a third candidate, or
- * NULL. */
-bool race_pair(race *r, candidate *a, candidate *b, const mode *saved_by, race_result *out);
+/* Races any two candidates. */
+bool race_pair(race *r, candidate *a, candidate *b, race_result *out);
 
-/* Races candidates that the caller verifies: a, b, a again, and perhaps saved passes. */
-bool race_candidates(race *r, const measure_candidate *candidates, size_t count, race_result *out);
+/* Races candidates that the caller verifies: a, b, and a again. */
+bool race_candidates(race *r, measure_candidate a, measure_candidate b, race_result *out);

@@ -92,7 +92,7 @@ PyObject *race_cases(PyObject *self, PyObject *args) {
     candidates[1].threads = candidates[0].threads;
     bool ok = true;
     for (int i = 0; ok && i < 2; i++) ok = enter(&data[i], text[i], name[i], &candidates[i]);
-    if (ok && race_pair(&by, &candidates[0], &candidates[1], NULL, &r))
+    if (ok && race_pair(&by, &candidates[0], &candidates[1], &r))
         found =
             Py_BuildValue("(ss)(ss)(dd)(ddd)s", candidates[0].impl[0]->name,
                           candidates[0].impl[0]->isa, candidates[1].impl[0]->name,

@@ -164,10 +164,10 @@ Test(claims, wrong_ones_do_not_race) {
     a.on[0] = fixtures_get(&by.all, "layernorm/forward/f32/4x64/normal", by.why, sizeof by.why);
     b.on[0] = fixtures_get(&by.all, "rmsnorm/forward/f32/4x64/normal", by.why, sizeof by.why);
     cr_assert(a.on[0] && b.on[0], "%s", by.why);
-    cr_assert(race_pair(&by, &a, &b, NULL, &r), "%s", by.why);
+    cr_assert(race_pair(&by, &a, &b, &r), "%s", by.why);
     cr_expect(r.rounds > 0 && isfinite(r.ratio.median) && isfinite(r.band));
     b.impl[0] = &bad, r.rounds = 0;
-    cr_expect(!race_pair(&by, &a, &b, NULL, &r) && r.rounds == 0);
+    cr_expect(!race_pair(&by, &a, &b, &r) && r.rounds == 0);
     cr_expect(strstr(by.why, "rmsnorm/one_pass@c on rmsnorm/forward/f32/4x64/normal"), "%s",
               by.why);
     fixtures_free(&by.all);
