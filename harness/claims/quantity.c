@@ -136,23 +136,11 @@ static bool flops_share(const question *q, figure *out) {
     return exactly(100 * 16 * n * c / (24 * n * c * c + 4 * n * n * c), out);
 }
 
-static bool gain_folded(const question *q, figure *out) {
-    return exactly(folds_gain(q->two[1]), out);
-}
-
-static bool centring_folded(const question *q, figure *out) {
-    return exactly(folds_centring(q->two[0]), out);
-}
-
 static bool ones(const question *q, figure *out) {
     const bool sign = strcmp(q->how, "average") == 0;
     if (!sign && strcmp(q->how, "size") != 0)
         return fail(q, "'%s' should be average or size", q->how);
     return exactly(folds_ones(q->two[0], sign), out);
-}
-
-static bool from_y(const question *q, figure *out) {
-    return exactly(folds_from_y(q->two[0]), out);
 }
 
 /* HOW is tN. With N-fold tensor parallelism a layer keeps s b h (10 + 24 / N) bytes for backward,
@@ -231,15 +219,15 @@ const quantity quantities[] = {
      .race = race_of_rivals},
     {"gain_folded", "x",
      "rms error of a product, with the gain folded into its weights over without folding", 1,
-     "the error is ", " times as large", .get = gain_folded, .pass = "forward"},
+     "the error is ", " times as large", .compute = folds_gain, .side = 1, .pass = "forward"},
     {"centring_folded", "x",
      "rms error of RMSNorm of rows that are centred before they are stored, "
      "over LayerNorm's",
-     1, "the error is ", " times as large", .get = centring_folded, .pass = "forward"},
+     1, "the error is ", " times as large", .compute = folds_centring, .pass = "forward"},
     {"ones", "%", "a row's mean over its rms; HOW: average (over rows, signed) or size (unsigned)",
      0, "the mean is ", " % of the rms", .get = ones, .pass = "forward"},
     {"from_y", "x", "rms error of dx: backward from y, over backward from x", 1, "the error is ",
-     " times as large", .get = from_y, .pass = "backward"},
+     " times as large", .compute = folds_from_y, .pass = "backward"},
     {"norm_inputs", "%",
      "the norms' inputs as a share of the activations; HOW: tN, N processors "
      "share a layer",
@@ -270,7 +258,8 @@ static bool get_two(question *q) {
 bool quantity_compute(const quantity *of, question *q, figure *out) {
     if (of->pass && strncmp(q->tail, of->pass, strlen(of->pass)) != 0)
         return fail(q, "it is about %s alone", of->pass);
-    return (of->alone || get_two(q)) && of->get(q, out);
+    if (!of->alone && !get_two(q)) return false;
+    return of->compute ? exactly(of->compute(q->two[of->side]), out) : of->get(q, out);
 }
 
 const quantity *quantity_find(const char *name) {

@@ -13,9 +13,10 @@ typedef struct question {
 } question;
 
 /* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of` to
- * convert its log ratio. Any other quantity has `get`, `alone` if it needs no fixtures, and `pass`
- * if it exists for that pass only. Sentences have the form BEFORE figure AFTER or, if RMSNorm needs
- * more than LayerNorm, NEEDS difference MORE, or NEEDS ratio TIMES. */
+ * convert its log ratio. Any other quantity has `get`, or `compute` from the fixture of LayerNorm
+ * (side 0) or RMSNorm (1); `alone` if it needs no fixtures, and `pass` if it exists for that pass
+ * only. Sentences have the form BEFORE figure AFTER or, if RMSNorm needs more than LayerNorm, NEEDS
+ * difference MORE, or NEEDS ratio TIMES. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;
@@ -23,6 +24,8 @@ typedef struct quantity {
     figure (*of)(double share, estimate log_ratio, double band);
     bool (*race)(const question *q, race_result *out);
     bool (*get)(const question *q, figure *out);
+    double (*compute)(const fixture *f);
+    int side;
     bool alone;
     const char *pass;
 } quantity;

@@ -78,12 +78,10 @@ static double speedup(double share, double r) {
 }
 
 /* Saving and speed-up fall as the ratio rises, so the interval's ends swap. */
-static estimate map_interval(double (*of)(double, double), double share, estimate r, double band) {
-    return (estimate){of(share, r.median), of(share, r.high + band), of(share, r.low - band)};
-}
-
 static figure make(double (*of)(double, double), double share, estimate r, double band) {
-    figure f = {map_interval(of, share, r, 0), map_interval(of, share, r, band), 0, 0};
+    const double middle = of(share, r.median);
+    figure f = {.value = {middle, of(share, r.high), of(share, r.low)},
+                .wide = {middle, of(share, r.high + band), of(share, r.low - band)}};
     f.band = (f.wide.high - f.wide.low - (f.value.high - f.value.low)) / 2;
     return f;
 }
