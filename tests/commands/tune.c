@@ -1,7 +1,6 @@
 /* Tests the search for the smallest size that pays, by verdicts at rising sizes; the tuning file.
  * SPDX-License-Identifier: MIT */
 #include "commands/tune.h"
-#include "best.h"
 #include "folder.h"
 #include "tuning.h"
 
@@ -67,17 +66,6 @@ Test(tune, pays_in_both_states_of_the_caches) {
     cr_expect_eq(tune_both(FASTER, SAME), FASTER);
     cr_expect_eq(tune_both(FASTER, NOT_RESOLVED), NOT_RESOLVED);
     cr_expect_eq(tune_both(SAME, NOT_RESOLVED), NOT_RESOLVED);
-}
-
-Test(tune, what_is_to_be_used_decides_what_is_best) {
-    nl_problem p = {.op = NL_LAYERNORM, .dtype = NL_F32, .n = 2, .c = 1024, .s = 1};
-    cr_assert_str_eq(nl_best(&p, 2)->name, "optimized/rows_pipelined");
-    nl_tuning_use(&(nl_tuning){.stream_bytes = 8192, .fork_forward = 2048});
-    cr_assert_str_eq(nl_best(&p, 2)->name, "optimized/rows_threaded");
-    cr_assert_str_eq(nl_best(&p, 1)->name, "optimized/rows_streaming");
-    if (!nl_has_openmp()) return; /* one thread moves all bytes */
-    cr_assert_str_eq(nl_plan_of(nl_best(&p, 2), &p, 2).each->name, "optimized/rows_pipelined",
-                     "4096 bytes a thread");
 }
 
 /* Writes a line of N characters that begins with the text, then a valid line. */
