@@ -23,10 +23,9 @@ static const char help[] =
     "the same rounds; the interval is Student's 99 % interval, from the differences between\n"
     "passes. FASTER and SLOWER: the whole interval of the ratio B/A lies outside the band, the\n"
     "larger of the two files' A/A bands. SAME: interval and band lie within the margin. A row\n"
-    "that cannot be compared is refused, with the reason.\n\n"
+    "that cannot be compared is refused, with the reason. If cpu, caches or architecture differ\n"
+    "or are not known, it compares shares of each machine's own limit (limit_pct), not times.\n\n"
     "  --margin M         SAME: the whole interval lies within +- M (0.02, that is 2 %)\n"
-    "  --across           compare shares of each machine's own limit (limit_pct), not times;\n"
-    "                     the default if cpu, caches or architecture differ or are not known\n"
     "  --csv              for programs; a ratio of times: below 1, B is faster\n"
     "  --fail-if-slower   exit code 1 if anything is SLOWER (refused rows do not count)\n\n"
     "Files were measured one after the other, so anything that changed in between (load,\n"
@@ -144,7 +143,6 @@ static const char sides[] = "AB";
 
 typedef struct job {
     sheet_style style;
-    bool across;
     tally total;
     size_t lone_files, unreadable;
     char *differing; /* the differing facts that were printed last */
@@ -173,7 +171,7 @@ static void describe_passes(const results *file, int side, bool shares) {
 }
 
 static void compare_files(job *j, const char *name, const char *const paths[2]) {
-    char error[700], why[200] = "--across";
+    char error[700], why[200];
     results file[2];
     bool ok[2];
     for (int side = 0; side < 2; side++) {
@@ -186,7 +184,7 @@ static void compare_files(job *j, const char *name, const char *const paths[2]) 
     }
     if (ok[0] && ok[1]) {
         warn_differing(j, file);
-        bool shares = !facts_one_machine(file, why) || j->across;
+        bool shares = !facts_one_machine(file, why);
         if (!j->style.csv) printf("A  %s\nB  %s\n", paths[0], paths[1]);
         if (shares)
             fprintf(j->style.csv ? stderr : stdout,
@@ -254,7 +252,6 @@ int cmd_compare(int argc, char **argv) {
     double margin = 0.02;
     bool fail_if_slower = false;
     const option_spec specs[] = {{"margin", OPTION_NUMBER, &margin, 1e-9, 1 - 1e-9},
-                                 {"across", OPTION_FLAG, &j.across, 0, 0},
                                  {"csv", OPTION_FLAG, &j.style.csv, 0, 0},
                                  {"fail-if-slower", OPTION_FLAG, &fail_if_slower, 0, 0}};
     int first,

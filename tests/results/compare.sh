@@ -153,9 +153,6 @@ file near "$(row i 100 99 101 0.01 40)" "$(row blind 100 99 101 0.01)"
 file other "$(row i 300 297 303 0.01 80)" "$(row blind 300 297 303 0.01 80)"
 exits "one machine" 0 near.csv other.csv --csv
 gives i SLOWER,,ns,100,300,3,2.94059,3.06061,0.01,0.02
-exits "--across" 0 near.csv other.csv --csv --across
-gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
-says "--across: compares shares of each machine's own limit"
 machine other two
 exits "two machines" 0 near.csv other.csv --csv
 gives i FASTER,,limit_pct,40,80,0.5,0.490099,0.510101,0.01,0.02
