@@ -1,11 +1,7 @@
 #!/usr/bin/env python3
-"""Finds where the course explains each of its terms, and where it uses the term first.
-
-    scripts/terms.py --update    writes the table in docs/course/terms.md
-    scripts/terms.py --check     writes nothing; exit code 1 if the table is out of date, or a chapter uses a term before
-                                 its explanation. An earlier use is allowed in a link, which leads to the explanation
-
-Uses in formulas, code, comments and titles do not count. Standard library only. SPDX-License-Identifier: MIT"""
+"""Does the course explain each of its terms before it uses the term? An earlier use is allowed in a link, which leads to
+the explanation. Uses in formulas, code, comments and titles do not count. Exit code: 0 yes, 1 no.
+Standard library only. SPDX-License-Identifier: MIT"""
 import itertools
 import re
 import sys
@@ -13,7 +9,6 @@ import sys
 import course
 import markers
 
-PAGE = course.COURSE / "terms.md"
 # term: (a pattern of its uses, a pattern of its explanation)
 TERMS = {
     "case": (r"\*case\*|\bcases?\b such", r"A \*case\* such as"),
@@ -101,53 +96,27 @@ def in_link(text, at):
     return opened and re.match(r"[^\[\]]*\]\(", text[at:]) is not None
 
 
-def section_of(text, at):
-    titles = re.findall(r"^##? (.+)$", text[:at], flags=re.M)
-    return titles[-1]
-
-
-def look_up():
-    """The rows of the table, and the faults."""
+def faults():
     pages = [(page, text := page.read_text(), prose(text)) for page in course.chapters()]
-    rows, wrong = [], []
     for term, (use, explanation) in TERMS.items():
         explanation = explanation.replace(" ", r"\s+")
-        found = next(((i, match.start(), match.end()) for i, (_, text, _) in enumerate(pages)
-                      if (match := re.search(explanation, text))), None)
-        if not found:
-            wrong.append(f"nothing explains {term}: /{explanation}/ is in no chapter")
+        where, begin = next(((i, match.start()) for i, (_, text, _) in enumerate(pages)
+                             if (match := re.search(explanation, text))), (None, None))
+        if where is None:
+            yield f"nothing explains {term}: /{explanation}/ is in no chapter"
             continue
-        where, begin, end = found
         body = pages[where][1]
         idea = [at.start() for at in itertools.islice(re.finditer(r"\n\n", body), 2)]  # title and idea may use any term
         paragraph = body.rfind("\n\n", 0, begin)
-        first = None
         for i, (page, text, words) in enumerate(pages[:where + 1]):
             for match in re.finditer(use, words):
-                first = first or (i, match.start())
                 early = i < where or idea[-1] < match.start() < paragraph
                 if early and not in_link(text, match.start()):
                     line = text.count("\n", 0, match.start()) + 1
-                    wrong.append(f"{page.name}:{line} uses '{match[0]}' before {pages[where][0].name} explains it")
+                    yield f"{page.name}:{line} uses '{match[0]}' before {pages[where][0].name} explains it"
                     break
-        first = first or next(((i, match.start()) for i, (_, _, words) in enumerate(pages)
-                               if (match := re.search(use, words))), (where, begin))
-
-        def link(i, at):
-            page, text, _ = pages[i]
-            return f"[{course.number(page)}]({page.name}), {section_of(text, at).removeprefix(f'{course.number(page)}. ')}"
-        rows.append((term, link(where, begin), link(*first)))
-    return rows, wrong
-
-
-def main():
-    options = markers.update_or_check(__doc__)[0].parse_args()
-    rows, wrong = look_up()
-    table = markers.table(["term", "explained in chapter", "first used in chapter"], sorted(rows, key=lambda row: row[0].lower()), 3)
-    pages = {PAGE: markers.filled(PAGE, terms=table)}
-    print(f"{len(rows)} terms")
-    return markers.report(wrong + markers.written(pages, options.check, "out of date: run scripts/terms.py --update"))
 
 
 if __name__ == "__main__":
-    sys.exit(main())
+    print(f"{len(TERMS)} terms")
+    sys.exit(markers.report(list(faults())))
