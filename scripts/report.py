@@ -7,12 +7,8 @@ The page is a single file with pictures, tables and data, and loads nothing. It 
 that makes them, and damaged results at its top, where --status adds WORDS during a run. Links to sources lead into the
 repository. Needs Jinja2 and Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something
 needed was missing. SPDX-License-Identifier: MIT"""
-import csv
-import math
 import re
-import subprocess
 import sys
-from collections import Counter
 from pathlib import Path
 
 import markers
@@ -27,7 +23,6 @@ import inline
 import museum
 import pictures
 import readme
-import rungs
 
 try:
     import jinja2
@@ -154,45 +149,6 @@ class Page:
                 "bad": ", ".join(what for what, (verdict, *_) in shown if verdict == "bad"),
                 "several": len(several)}
 
-    def since(self):
-        """The changes since the latest kept run of the same kind (--quick or not); None if there is none."""
-        for run in sorted((self.results / "runs").glob("*/*"), key=lambda run: run.name, reverse=True):
-            pairs = [(path, self.results / path.name) for path in run.glob("*.csv")
-                     if files.facts(path).get("quick") == self.facts(path.stem).get("quick")]
-            if any(now.exists() and now.read_bytes() != before.read_bytes() for before, now in pairs):
-                break
-        else:
-            return None
-        text = subprocess.run([self.program, "compare", "--csv", run, self.results], capture_output=True, text=True)
-        rows = [row for row in csv.DictReader(text.stdout.splitlines()) if row["verdict"] in inline.COMPARED]
-        moved = sorted((row for row in rows if row["verdict"] in ("FASTER", "SLOWER")),
-                       key=lambda row: -abs(math.log(float(row["ratio"]))))
-        table = captions.markdown(
-            ["case", "implementation", "what", "now over then", "verdict"],
-            [[f"`{row['case']}`", f"{rungs.name(row['impl'])}, {row['isa']}", row["measure"],
-              "{:.3f} [{:.3f}, {:.3f}]".format(*(float(row[key]) for key in ("ratio", "ratio_low", "ratio_high"))), row["verdict"]]
-             for row in moved[:20]], 0)
-        counts = Counter(row["verdict"] for row in rows)
-        return rows and {"run": run.name[:10], "says": ", ".join(f"{counts[v]} {v}" for v in inline.COMPARED if counts[v]),
-                         "table": moved and self.html(table, "The largest changes")}
-
-    def tuning(self):
-        """The values that normlab tune found and, for changed values, the default's time over the new value's."""
-        path = self.results / "tuning.log"
-        if not path.exists():
-            return None
-        text, again, key = path.read_text(encoding="utf-8", errors="replace"), [], ""
-        for line in text.splitlines():
-            key = match[1] if (match := re.match(r"(\w+): .* or .*\?$", line)) else key
-            if match := re.match(r"again +(\d+): (.+) over (.+), warm (.+)x, rotating (.+)x$", line):
-                again.append([key, *match.groups()])
-        kept = re.findall(r"^(\w+) .* stays: ", text, flags=re.M)  # the new value lost
-        again = [row for row in again if row[0] not in kept]
-        found = re.findall(r"^((?:stream|fork)_\w+) (\d+)(.*)$", text, flags=re.M)
-        table = captions.markdown(["key", "size", "default", "found", "default / found, warm", "rotating"], again, 2)
-        return {"says": ", ".join(f"{key} {'never' if 'never' in how else value}" for key, value, how in found),
-                "table": again and self.html(table, "Where the values found differ from the defaults")}
-
     def claims_rows(self):
         """The rows of the claims; [] also for results of an older normlab, which have no answers."""
         rows = self.rows("claims")
@@ -253,8 +209,7 @@ def main():
     parts = {name: page.whole(f"{name}.csv", getattr(page, name)) for name in ("claims", "ladder", "museum")}
     text = environment.get_template("page.html.j2").render(
         style=Markup((folder / "style.css").read_text()), machine=page.machine(), answer=first,
-        status=options.status, since=None if options.status else page.whole("runs", page.since),
-        tuning=page.tuning(), experiments=experiments, link=page.link, damaged=page.damaged, **parts)
+        status=options.status, experiments=experiments, link=page.link, damaged=page.damaged, **parts)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(text, encoding="utf-8")
     print(f"report: {options.out.resolve()}")

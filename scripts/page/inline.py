@@ -12,7 +12,6 @@ VERDICTS = {"HOLDS": "good", "FAILS": "bad", "DEPENDS": "note", "NOT RUN": "note
             "fail": "bad", "REFUTED": "bad", "SLOWER": "bad", "bad": "bad",
             "demo": "note", "note": "note", "NOT RESOLVED": "note", "unknown": "note", "skip": "note",
             "SAME": "same"}
-COMPARED = "FASTER", "SLOWER", "SAME", "NOT RESOLVED"  # the verdicts of `normlab compare`
 
 
 def data_link(path):
