@@ -25,7 +25,6 @@ from markers import ROOT
 README = ROOT / "README.md"
 LADDER = ROOT / "docs" / "ladder.md"
 PLOTS = ROOT / "plots" / "README.md"
-EXPERIMENT = ROOT / "experiments" / "ladder.txt"
 PICTURES = ROOT / "docs" / "pictures" / "slides"
 SHOWN = ["headline"]  # the README's slides; plots/README.md shows all
 LINES = 120  # of the README: two screens
@@ -202,17 +201,12 @@ def short_ladder(results, impls):
     return "\n\n".join([text, *legend(text)])
 
 
-def other_size(large):
-    """Says that the experiment no longer has the page's large size."""
-    return "" if large.replace(" × ", "x") in EXPERIMENT.read_text() else f" experiments/ladder.txt no longer has {large}."
-
-
 def rewrite(path, program):
     results, found, impls = Results(path), slides(path), implementations(program)
     on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
     measured = f"Measured on {caption(path)}.{on}"
     markers.fill(README, pictures=pictures(found), ladder=short_ladder(results, impls), caption=measured)
-    markers.fill(LADDER, ladder=ladder(results, impls), caption=measured + other_size(results.large))
+    markers.fill(LADDER, ladder=ladder(results, impls), caption=measured)
     markers.fill(PLOTS, slides=gallery(found))
 
 
@@ -261,9 +255,6 @@ def check(program):
     wrong = [f"docs/ladder.md lacks {impl}" for impl in sorted(there - has)]
     wrong += [f"docs/ladder.md has {impl}, which is gone" for impl in sorted(has - there)]
     wrong += ["run normlab bench experiments/ladder.txt --out results/ladder.csv, then scripts/readme.py"] * bool(wrong)
-    large = re.search(r"([\d ×]+): × naive", LADDER.read_text())
-    wrong += [f"docs/ladder.md should say:{words}" for words in [other_size(large[1].strip()) if large else ""]
-              if words not in " ".join(LADDER.read_text().split("\n"))]
     lines = README.read_text().count("\n")
     wrong += [f"README.md has {lines} lines, more than two screens ({LINES}): move something to docs/"] * (lines > LINES)
     wrong += [f"{page.name}: an empty cell: {line}" for page in (README, LADDER) for line in empty_cells(page)]

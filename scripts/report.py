@@ -78,7 +78,7 @@ class Page:
     def pictures(self, name):
         """The slide of an experiment, and a small copy for the contents; None if it was not drawn."""
         slide = pictures.slide(self.results, name)
-        return {"slide": slide and pictures.data(slide, 1280), "answer": slide and pictures.answer(slide), "thumb": slide and pictures.data(slide, pictures.THUMB)}
+        return {"slide": slide and pictures.data(slide), "answer": slide and pictures.answer(slide), "thumb": slide and pictures.data(slide, pictures.THUMB)}
 
     def answer(self):
         ladder = self.results / "ladder.csv"
@@ -89,7 +89,7 @@ class Page:
         slide = pictures.slide(self.results, "headline")
         quick = [name for name in self.names() if self.facts(name).get("quick") == "yes"]
         return {"sentences": [s for s in (first, claims, last) if s], "numbers": [n for n in (saved, *steps) if n],
-                "picture": slide and self.whole(slide.name, lambda: pictures.data(slide, 1280)),
+                "picture": slide and self.whole(slide.name, lambda: pictures.data(slide)),
                 "quick": len(quick), "of": len(self.names())}
 
     def names(self):

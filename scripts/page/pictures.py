@@ -5,7 +5,7 @@ import io
 
 from PIL import Image
 
-WIDE, THUMB, COLOURS = 1920, 320, 96
+WIDE, THUMB, COLOURS = 1280, 320, 96
 
 
 def data(path, width=WIDE):
@@ -38,7 +38,5 @@ def answer(path):
 
 def slide(results, name):
     """The slide of an experiment, or None."""
-    for path in (results / "slides" / f"{name}.png", results / "slides" / "light" / f"{name}.png"):
-        if path.exists():
-            return path
-    return None
+    path = results / "slides" / "light" / f"{name}.png"
+    return path if path.exists() else None
