@@ -1,11 +1,11 @@
-"""Draws the slides of plots/slides/ from results: light, dark and grey, as PNG, SVG and PDF, a deck and a contact sheet.
+"""Draws the slides of plots/slides/ from results: light, dark and grey, as PNG, SVG and PDF, and as decks.
 
     python plots/deck.py RESULTS [NAME...]
 
-writes RESULTS/slides/THEME/NAME.*, a deck for each theme (RESULTS/slides.pdf is the light one), a page with all
-slides (RESULTS/slides/contact.png), and RESULTS/slides/small/NAME.png for pages of text. With NAMEs, draws only these
-slides, and keeps the old decks and contact.png. A slide that lacks results is not drawn; stderr names such slides, and
-every fault of a layout. Exit code: 0 done, 2 nothing drawn.
+writes RESULTS/slides/THEME/NAME.*, a deck for each theme (RESULTS/slides.pdf is the light one), and
+RESULTS/slides/small/NAME.png for pages of text. With NAMEs, draws only these slides, and keeps the old decks. A slide
+that lacks results is not drawn; stderr names such slides, and every fault of a layout. Exit code: 0 done, 2 nothing
+drawn.
 """
 import importlib.util
 import sys
@@ -76,15 +76,15 @@ def draw(results, theme, chosen, whole):
 
 
 def clear(results, chosen):
-    """Makes the folders. Removes the chosen slides or, if none is chosen, all slides, decks and the contact sheet."""
+    """Makes the folders. Removes the chosen slides or, if none is chosen, all slides and decks."""
     for name in [*slide.THEMES, "small"]:
         folder = results / "slides" / name
         folder.mkdir(parents=True, exist_ok=True)
         for old in folder.iterdir():
             if old.suffix in (".png", ".svg", ".pdf") and (old.stem in chosen or not chosen):
                 old.unlink()
-    for old in [] if chosen else [*(deck_of(results, theme) for theme in slide.THEMES), results / "slides" / "contact.png"]:
-        old.unlink(missing_ok=True)
+    for theme in () if chosen else slide.THEMES:
+        deck_of(results, theme).unlink(missing_ok=True)
 
 
 def small(picture, out):
@@ -92,20 +92,6 @@ def small(picture, out):
     Pillow's default choice merges orange and amber."""
     image = Image.open(picture).convert("RGB").resize((1280, 720), Image.Resampling.LANCZOS)
     image.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, optimize=True)
-
-
-def contact(results, drawn):
-    """All light slides on one page."""
-    columns = max(1, round(len(drawn) ** 0.5))
-    rows = -(-len(drawn) // columns)
-    figure, grid = plt.subplots(rows, columns, squeeze=False, figsize=(slide.WIDE, slide.WIDE / columns * rows * 9 / 16))
-    figure.subplots_adjust(0.005, 0.005, 0.995, 0.995, 0.02, 0.02)
-    for axes, name in zip(grid.flat, drawn + [None] * (rows * columns - len(drawn))):
-        axes.set_axis_off()
-        if name:
-            axes.imshow(plt.imread(results / "slides" / "light" / f"{name}.png"), aspect="auto", interpolation="antialiased")
-            axes.add_patch(plt.Rectangle((0, 0), 1, 1, transform=axes.transAxes, fill=False, edgecolor="#999999"))
-    figure.savefig(results / "slides" / "contact.png", dpi=144)
 
 
 def main(results, *chosen):
@@ -129,9 +115,7 @@ def main(results, *chosen):
         print(words, file=sys.stderr)
     if not drawn:
         return 2
-    if not chosen:
-        contact(results, drawn)
-    print(f"{len(drawn)} slides: {results}/" + ("slides/light" if chosen else f"slides.pdf, {results}/slides/contact.png"))
+    print(f"{len(drawn)} slides: {results}/{'slides/light' if chosen else 'slides.pdf'}")
     return 0
 
 

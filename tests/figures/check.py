@@ -170,13 +170,13 @@ def of_deck(results):
         if code != 2 or words not in said or said.count("\n") != 1:
             yield f"deck {arguments[1:]} ends with {code} and says {said!r}, not {words!r}"
     said, code = refused(folder)
-    made = [folder / "slides.pdf", folder / "slides-dark.pdf", folder / "slides" / "contact.png", folder / "slides" / "small" / "ladder.png"]
+    made = [folder / "slides.pdf", folder / "slides-dark.pdf", folder / "slides" / "small" / "ladder.png"]
     if code or not all(path.exists() for path in made):
         yield f"no deck: {said}"
-    kept = [path.read_bytes() for path in made[:3]]
-    made[3].unlink()
+    kept = [path.read_bytes() for path in made[:2]]
+    made[2].unlink()
     refused(folder, "ladder")
-    if not made[3].exists() or [path.read_bytes() if path.exists() else b"" for path in made[:3]] != kept:
+    if not made[2].exists() or [path.read_bytes() if path.exists() else b"" for path in made[:2]] != kept:
         yield "drawing one slide changes the deck, or draws no slide"
     if b"/Type3" in made[0].read_bytes() or b"<text" not in (folder / "slides" / "light" / "ladder.svg").read_bytes():
         yield "letters are outlines, not text"
