@@ -151,6 +151,41 @@ bool data_widen(const nl_problem *p, nl_data *d) {
     return widen(p, d->input[NL_GAMMA], &d->gamma) && widen(p, d->input[NL_BETA], &d->beta);
 }
 
+/* Turns NAME.x.npy into NAME.<part>.npy. False: path has another form, or there is no such file. */
+static bool sibling(const char *path, const char *part, char *out, size_t out_size) {
+    size_t length = strlen(path), end = strlen(".x.npy");
+    if (length <= end || strcmp(path + length - end, ".x.npy") != 0) return false;
+    int n = snprintf(out, out_size, "%.*s.%s.npy", (int)(length - end), path, part);
+    if (n < 0 || (size_t)n >= out_size) return false;
+    FILE *f = fopen(out, "rb");
+    return f && fclose(f) == 0;
+}
+
+/* Reads a file of exactly `count` numbers and stores them as t. */
+static bool load(const char *path, size_t count, nl_dtype t, void *out, char *error, size_t size) {
+    npy a;
+    if (!npy_read(path, &a, error, size)) return false;
+    bool fits = a.count == count;
+    for (size_t i = 0; fits && i < count; i++) nl_store(t, out, i, (float)npy_value(&a, i));
+    if (!fits)
+        snprintf(error, size, "%s holds %zu values; the case needs %zu", path, a.count, count);
+    npy_free(&a);
+    return fits;
+}
+
+/* Reads x and the files beside it into the arrays of *out. */
+static bool load_files(const nl_case *c, nl_data *out, char *error, size_t error_size) {
+    const nl_problem *p = &c->problem;
+    const char *path = c->data + 4;
+    char other[300];
+    if (!load(path, p->n * p->c * p->s, p->dtype, out->input[NL_X], error, error_size)) return false;
+    for (nl_arg a = NL_GAMMA; a <= NL_BETA; a++)
+        if (out->input[a] && sibling(path, nl_args[a].name, other, sizeof other) &&
+            !load(other, p->c, NL_F32, out->input[a], error, error_size))
+            return false;
+    return true;
+}
+
 bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     const nl_problem *p = &c->problem;
     job w = {.c = c, .out = out};
@@ -183,7 +218,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
                                                                       : p->c);
     nl_parallel_for(p->n * p->c * p->s, data_threads(p), fill, &w);
     fill_features(c, out->input);
-    if (!c->kind[NL_X].value && !data_load_files(c, out, error, error_size))
+    if (!c->kind[NL_X].value && !load_files(c, out, error, error_size))
         return data_free(out), false;
     if (data_widen(p, out)) return true;
     snprintf(error, error_size, "no memory for gamma and beta");
@@ -194,48 +229,5 @@ void data_free(nl_data *d) {
     if (d->gamma != d->input[NL_GAMMA]) free(d->gamma);
     if (d->beta != d->input[NL_BETA]) free(d->beta);
     for (nl_arg a = 0; a < NL_ARGS; a++) free(d->input[a]);
-    free(d->model_y);
     *d = (nl_data){0};
-}
-
-/* Turns NAME.x.npy into NAME.<part>.npy. False: path has another form, or there is no such file. */
-static bool sibling(const char *path, const char *part, char *out, size_t out_size) {
-    size_t length = strlen(path), end = strlen(".x.npy");
-    if (length <= end || strcmp(path + length - end, ".x.npy") != 0) return false;
-    int n = snprintf(out, out_size, "%.*s.%s.npy", (int)(length - end), path, part);
-    if (n < 0 || (size_t)n >= out_size) return false;
-    FILE *f = fopen(out, "rb");
-    return f && fclose(f) == 0;
-}
-
-/* Reads a file of exactly `count` numbers and stores them as t. */
-static bool load(const char *path, size_t count, nl_dtype t, void *out, char *error, size_t size) {
-    npy a;
-    if (!npy_read(path, &a, error, size)) return false;
-    bool fits = a.count == count;
-    for (size_t i = 0; fits && i < count; i++) nl_store(t, out, i, (float)npy_value(&a, i));
-    if (!fits)
-        snprintf(error, size, "%s holds %zu values; the case needs %zu", path, a.count, count);
-    npy_free(&a);
-    return fits;
-}
-
-bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_size) {
-    const nl_problem *p = &c->problem;
-    const char *path = c->data + 4;
-    char other[300];
-    size_t count = p->n * p->c * p->s;
-    if (!load(path, count, p->dtype, out->input[NL_X], error, error_size)) return false;
-    for (nl_arg a = NL_GAMMA; a <= NL_BETA; a++)
-        if (out->input[a] && sibling(path, nl_args[a].name, other, sizeof other) &&
-            !load(other, p->c, NL_F32, out->input[a], error, error_size))
-            return false;
-    /* y was captured from LayerNorm of floats, with gamma and beta. */
-    bool theirs = p->op == NL_LAYERNORM && p->pass == NL_FORWARD && p->dtype == NL_F32 &&
-                  !c->residual && !(c->absent & (NL_BIT(NL_GAMMA) | NL_BIT(NL_BETA))) &&
-                  strstr(c->text + c->options, "eps=") && sibling(path, "y", other, sizeof other);
-    if (!theirs) return true;
-    out->model_y = malloc(count * sizeof(float));
-    if (!out->model_y) return snprintf(error, error_size, "out of memory"), false;
-    return load(other, count, NL_F32, out->model_y, error, error_size);
 }

@@ -14,12 +14,7 @@ typedef struct nl_data {
     void *input[NL_ARGS];  /* malloc'd unchanged inputs; NULL: the case lacks this input */
     size_t bytes[NL_ARGS]; /* size of each input and output; 0: the case lacks it */
     float *gamma, *beta;   /* as floats: the inputs themselves, or converted copies */
-    void *model_y;         /* the model's own output (NAME.y.npy), or NULL. It is read only if the
-                            * case gives eps, because files lack eps. */
 } nl_data;
-
-/* Reads x and the files beside it into the arrays of *out. */
-bool data_load_files(const nl_case *c, nl_data *out, char *error, size_t error_size);
 
 /* Allocates and fills the arrays. False: error says why (a file, memory). Does not fill MEAN and
  * RSTD of a backward case: answer_make() takes them from the reference. */

@@ -46,8 +46,6 @@ static const char help[] =
     "  normlab check --load ./mine.so --impl rmsnorm/mine --batch\n"
     "  normlab check experiments/activations.txt --out results/activations.csv\n";
 
-static const char model[] = "(the model's own y)";
-
 typedef struct count {
     size_t ok, fail, demo, skip;
     double share; /* largest ratio of an error to its bound */
@@ -69,7 +67,7 @@ typedef struct job {
     report out, quiet; /* quiet: without a table */
     bool rows;         /* print every row of the table, not only failures */
     checkers checkers;
-    count *counts; /* one per implementation, then one for models; the checkers share this memory */
+    count *counts; /* one per implementation; the checkers share this memory */
     count all;
     unsigned char *states; /* [implementations][cases]: outcome of each check */
     error_record largest;
@@ -99,7 +97,7 @@ static void show(job *j, const nl_impl *m, row w) {
         char text[CASE_TEXT];
     } shown[FAILURES_MAX];
     nl_case small = *w.c;
-    if (j->whole && m && shrink(&small, &w.v, m, j->o->threads)) {
+    if (j->whole && shrink(&small, &w.v, m, j->o->threads)) {
         progress_clear();
         fprintf(stderr, "(the smallest case like %s)\n", w.c->text);
         w.c = &small;
@@ -108,8 +106,8 @@ static void show(job *j, const nl_impl *m, row w) {
     while (i < j->all.fail && (shown[i].impl != m || strcmp(shown[i].text, small.text) != 0)) i++;
     shown[j->all.fail].impl = m;
     strcpy(shown[j->all.fail].text, small.text);
-    if (i == j->all.fail || !m) report_failure(&w, j->o->threads);
-    if (m) hints_note(m, &w, case_options_threads(j->o, &small));
+    if (i == j->all.fail) report_failure(&w, j->o->threads);
+    hints_note(m, &w, case_options_threads(j->o, &small));
 }
 
 static void note_batch(const nl_case *c, const nl_impl *m, const verdict *v) {
@@ -125,22 +123,22 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     count *its = &j->counts[impl_index(m)];
     if (its->fail >= GIVEN_UP) return; /* another checker reached the limit first */
     const size_t number = (size_t)(c - j->o->cases.items);
-    if (m && number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
+    if (number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
         j->states[impl_index(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
-    row w = {.c = c, .impl = m ? m->name : model, .isa = m ? m->isa : "-", .threads = 1, .v = *v};
-    if (m) w.threads = nl_plan_of(m, &c->problem, threads).threads;
-    if (m && nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
+    row w = {.c = c, .impl = m->name, .isa = m->isa, .v = *v};
+    w.threads = nl_plan_of(m, &c->problem, threads).threads;
+    if (nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
     report_row(j->rows || failed ? &j->out : &j->quiet, &w);
     if (failed && j->all.fail < FAILURES_MAX)
         show(j, m, w);
-    else if (failed && m)
+    else if (failed)
         hints_note(m, &w, threads);
     if (failed && j->all.fail == FAILURES_MAX)
         fprintf(stderr, "(further failures are in the table or CSV only)\n");
     if (v->depends && !its->depends) note_batch(c, m, v), its->depends = true;
     add(its, v);
     add(&j->all, v);
-    if (!failed || !m || its->fail != GIVEN_UP) return;
+    if (!failed || its->fail != GIVEN_UP) return;
     progress_clear();
     fprintf(stderr, "(%s@%s has failed %d times and is not called again)\n", m->name, m->isa,
             GIVEN_UP);
@@ -149,7 +147,6 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
 static check_settings settings_of(void *context, const nl_case *c) {
     const job *j = context;
     return (check_settings){.threads = case_options_threads(j->o, c),
-                            .model = !j->o->impl,
                             .context = context,
                             .selects = selects,
                             .judged = take,
@@ -180,14 +177,12 @@ static void say_when(void *context, const nl_impl *m, char *text, size_t size) {
 static void summarize(const count *counts) {
     fprintf(stderr, "\n%-37s %-6s %7s %7s %7s %7s  %s\n", "implementation", "isa", "ok", "demo",
             "skip", "fail", "largest error / bound");
-    for (size_t i = 0; i <= nl_impl_count(); i++) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
         const count *n = &counts[i];
         const nl_impl *m = nl_impl_at(i);
         if (n->ok + n->fail + n->demo + n->skip == 0) continue;
-        const char *name = m ? m->name : model;
-        fprintf(stderr, strlen(name) > 37 ? "%s\n%37s" : "%-37s%s", name, "");
-        fprintf(stderr, " %-6s %7zu %7zu %7zu %7zu  ", m ? m->isa : "-", n->ok, n->demo, n->skip,
-                n->fail);
+        fprintf(stderr, strlen(m->name) > 37 ? "%s\n%37s" : "%-37s%s", m->name, "");
+        fprintf(stderr, " %-6s %7zu %7zu %7zu %7zu  ", m->isa, n->ok, n->demo, n->skip, n->fail);
         if (n->ok)
             fprintf(stderr, "%.1f %%\n", 100 * n->share);
         else
@@ -252,7 +247,7 @@ int cmd_check(int argc, char **argv) {
                                                     : SUITE_FOR_ALL;
     if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
         return fprintf(stderr, "normlab: %s\n", error), NL_EXIT_FAILED;
-    count *counts = j.counts = worker_share((nl_impl_count() + 1) * sizeof *counts);
+    count *counts = j.counts = worker_share(nl_impl_count() * sizeof *counts);
     j.states = calloc(nl_impl_count() * o.cases.count + 1, 1);
     bool ready = counts && j.states;
     if (ready && o.errors)

@@ -38,7 +38,7 @@ static verdict check_impl(const nl_case *c, const nl_data *data, const answer *w
 bool check_case(const nl_case *c, const check_settings *o, char *error, size_t error_size) {
     nl_data data;
     answer want;
-    bool wanted = o->model && !c->kind[NL_X].value; /* the files may include a model's output */
+    bool wanted = false;
     for (size_t i = 0; !wanted && i < nl_impl_count(); i++)
         wanted = o->selects(o->context, nl_impl_at(i), c);
     if (!wanted) return true;
@@ -48,10 +48,6 @@ bool check_case(const nl_case *c, const check_settings *o, char *error, size_t e
         return data_free(&data), false;
     }
     expected_make_plain(c, &data, &want);
-    if (data.model_y && o->model) {
-        verdict v = verify_model(c, &data, &want);
-        o->judged(o->context, c, NULL, &v);
-    }
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
         if (interrupted() || !o->selects(o->context, m, c)) continue;
@@ -66,7 +62,7 @@ bool check_case(const nl_case *c, const check_settings *o, char *error, size_t e
 /* A message of a checker. */
 typedef struct sentence {
     enum { NOTED, JUDGED, ENDED, BROKEN } is;
-    size_t impl; /* its index in the table; SIZE_MAX: the model's own output */
+    size_t impl; /* its index in the table */
     verdict v;   /* of BROKEN: why */
 } sentence;
 
@@ -82,8 +78,8 @@ static void say(const sentence *s) {
 
 static size_t place_of(const nl_impl *m) {
     size_t i = 0;
-    while (m && nl_impl_at(i) != m) i++;
-    return m ? i : SIZE_MAX;
+    while (nl_impl_at(i) != m) i++;
+    return i;
 }
 
 static void say_judged(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
@@ -102,7 +98,7 @@ enum { NOBODY = CHECKERS_MAX };
 static double cost_of(const nl_case *c, const check_settings *o) {
     enum { CALLS = 500, MAKING = 2 }; /* a call: CALLS numbers; data, reference: MAKING rungs */
     const nl_problem *p = &c->problem;
-    size_t impls = o->model && !c->kind[NL_X].value;
+    size_t impls = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) impls += o->selects(o->context, nl_impl_at(i), c);
     const double numbers = (double)(p->n * p->c * p->s), bytes = (double)nl_arg_bytes(p, NL_X);
     return impls ? (double)(impls + MAKING) * (numbers + bytes / 16 + CALLS) : 0;
@@ -187,7 +183,7 @@ bool checkers_next(checkers *j, size_t i, const nl_case *c, const check_settings
     if (j->owner[i] == NOBODY) return true;
     sentence s;
     while (fread(&s, sizeof s, 1, j->from[j->owner[i]]) == 1) {
-        const nl_impl *m = s.impl == SIZE_MAX ? NULL : nl_impl_at(s.impl);
+        const nl_impl *m = nl_impl_at(s.impl);
         switch (s.is) {
         case NOTED:
             if (o->noted(o->context, c, m, &s.v)) break;

@@ -64,12 +64,6 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
     return v;
 }
 
-verdict verify_model(const nl_case *c, const nl_data *data, const answer *a) {
-    instance in = {.c = c, .data = data};
-    in.at[NL_Y] = data->model_y;
-    return outputs_check(&in, a);
-}
-
 bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examination how,
              void (*look)(void *context, const instance *in), void *context) {
     const size_t scratch = nl_scratch_bytes(impl, &c->problem);

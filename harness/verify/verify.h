@@ -38,9 +38,6 @@ extern bool verify_batches;
 /* Checks the outputs of a call; caches the verdict on the last bits. */
 verdict verify_result(const instance *in, const answer *a);
 
-/* Checks the output of a model's own LayerNorm (NAME.y.npy) with the bound of two-pass. */
-verdict verify_model(const nl_case *c, const nl_data *data, const answer *a);
-
 /* How to call once more: the number of threads, and the byte that fills outputs and scratch before
  * the call; a check uses 0xff. */
 typedef struct examination {
@@ -60,10 +57,9 @@ bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);
 /* Threads, and callbacks that get the context. */
 typedef struct check_settings {
     int threads;
-    bool model; /* also verify a model's own output, if the data have one */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);
-    /* Gets the verdict that covers both calls; impl NULL: the verdict on a model's own output. */
+    /* Gets the verdict that covers both calls. */
     void (*judged)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
     /* NULL, or gets the verdict on each of the two calls. False: out of memory. */
     bool (*noted)(void *context, const nl_case *c, const nl_impl *impl, const verdict *v);
