@@ -4,8 +4,6 @@
 
 #include "normlab.h"
 
-#include <stdbool.h>
-
 /* Makes *impl call its kernel with a read-only copy of the problem and the arguments; only one call
  * at a time. Returns the copies; NULL: out of memory. */
 char *constants_guard(nl_impl *impl);
@@ -14,5 +12,5 @@ char *constants_guard(nl_impl *impl);
  * cannot share the copies. */
 const nl_impl *constants_unguarded(void);
 
-/* Is the address in the copies? Then writes the field's name: "n of its problem". */
-bool constants_name(nl_pass pass, const char *copies, const char *address, char *text, size_t size);
+/* Returns "problem" or "arguments" if the address is in that copy, otherwise NULL. */
+const char *constants_name(const char *copies, const char *address);

@@ -87,11 +87,11 @@ static void describe_null(const call_record *s, char *why, size_t size) {
 static void describe_access(const call_record *s, char *why, size_t size) {
     const char *stack = s->stack;
     const int i = buffer_at(s);
-    char field[60];
+    const char *constant = constants_name(s->constants, s->address);
     if (i <= NL_ARGS)
         describe_buffer(s, i, why, size);
-    else if (constants_name(s->c.problem.pass, s->constants, s->address, field, sizeof field))
-        snprintf(why, size, "%s %s, which a call must not write", access_text(s), field);
+    else if (constant)
+        snprintf(why, size, "%s its %s, which a call must not write", access_text(s), constant);
     else if (s->address >= stack - STACK_GUARD && s->address < stack + STACK_BYTES)
         snprintf(why, size,
                  "overflowed its stack of %d MiB: too large arrays, or endless recursion",

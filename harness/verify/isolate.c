@@ -25,9 +25,10 @@ typedef struct child {
     int line;  /* carries one byte for a request, one for the answer */
 } child;
 
-/* Limits of processor time per thread and of elapsed time (s) until the plainest rung is timed. */
-static const double busy_most = 2, idle_most = 10;
-enum { TIMES_NAIVE = 100, TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
+/* Limits of processor time per thread and of elapsed time (s). A large case gets 2 us a number,
+ * some hundred times the time of the plainest rung. */
+static const double busy_most = 2, idle_most = 10, each_number = 2e-6;
+enum { TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 
 static call_record *record;
 static arena room;
@@ -94,40 +95,19 @@ static double busy(const child *k) {
     return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
 }
 
-/* Seconds that the plainest kernel takes on the case. */
-static double naive_seconds(const instance *in) {
-    const nl_impl *m = NULL;
-    instance own;
-    if (!in) return 0; /* only .scratch is called */
-    const nl_problem *p = &in->c->problem;
-    for (size_t i = 0; !m && i < nl_impl_count(); i++) {
-        const nl_impl *k = nl_impl_at(i);
-        if (nl_accepts(k, p) && strcmp(k->isa, "c") == 0 && !k->demonstration) m = k;
-    }
-    if (!m || !instance_make(in->c, in->data, m, nl_scratch_bytes(m, p), PLACE_END, &own)) return 0;
-    const double begin = clock_ns();
-    instance_call(&own, 1);
-    const double end = clock_ns();
-    instance_free(&own);
-    return 1e-9 * (end - begin);
-}
-
-/* Waits for the answer. False: the time is up. */
-static bool wait_for(const child *k, const instance *in, int threads, double *limit) {
+/* Waits for the answer. Returns 0, or the elapsed seconds if the time is up. */
+static double wait_for(const child *k, const instance *in, int threads) {
     const double begin = clock_ns(), busy_before = busy(k);
-    double naive = -1;
+    const nl_problem *p = in ? &in->c->problem : NULL;
+    const double most = p ? each_number * (double)(p->n * p->c * p->s) : 0;
     for (;;) {
         struct pollfd line = {.fd = k->line, .events = POLLIN};
         siginfo_t ended = {0};
-        if (poll(&line, 1, 100) > 0) return true;
+        if (poll(&line, 1, 100) > 0) return 0;
         if (waitid(P_PID, (id_t)k->pid, &ended, WEXITED | WNOHANG | WNOWAIT) == 0 && ended.si_pid)
-            return true; /* the child's own children may hold the line open */
+            return 0; /* the child's own children may hold the line open */
         const double used = busy(k) - busy_before, gone = 1e-9 * (clock_ns() - begin);
-        const double most = naive > 0 ? TIMES_NAIVE * naive : 0;
-        if (used < fmax(busy_most, most) * threads && gone < fmax(idle_most, most)) continue;
-        *limit = gone;
-        if (naive >= 0) return false;
-        naive = naive_seconds(in);
+        if (used >= fmax(busy_most, most) * threads || gone >= fmax(idle_most, most)) return gone;
     }
 }
 
@@ -176,16 +156,6 @@ static bool hopeless(const nl_impl *impl, bool again) {
     return impl == last && times >= TIMES_OUT;
 }
 
-/* Describes what the kernel did when the child has ended or the time is up. */
-static void describe_end(child *k, bool in_time, double seconds, char *why, size_t size) {
-    const int status = stop(k, !in_time);
-    if (!in_time)
-        snprintf(why, size, "has not returned after %.0f seconds: an endless loop, or a deadlock?",
-                 seconds);
-    else
-        crash_describe_end(record, status, why, size);
-}
-
 /* Describes what a kernel that returned did wrong. False: nothing. */
 static bool describe_return(const call_record *s, char *why, size_t size) {
     if (s->status != NL_OK)
@@ -214,12 +184,17 @@ static bool is_in_table(const nl_impl *impl) {
 static bool send_request(child *k, const instance *in, int threads, char *why, size_t size) {
     static unsigned char calls; /* the child echoes this byte; a kernel may write another one */
     unsigned char byte = ++calls;
-    double seconds = 0;
     const bool asked = send(k->line, &byte, 1, MSG_NOSIGNAL) == 1;
-    const bool in_time = wait_for(k, in, threads, &seconds);
-    const bool back = asked && in_time && recv(k->line, &byte, 1, MSG_DONTWAIT) == 1;
-    if (!in_time && in) hopeless(in->impl, true);
-    if (!back) return describe_end(k, in_time, seconds, why, size), false;
+    const double late = wait_for(k, in, threads);
+    const bool back = asked && !(late > 0) && recv(k->line, &byte, 1, MSG_DONTWAIT) == 1;
+    const int status = back ? 0 : stop(k, late > 0);
+    if (late > 0 && in) hopeless(in->impl, true);
+    if (late > 0)
+        snprintf(why, size, "has not returned after %.0f seconds: an endless loop, or a deadlock?",
+                 late);
+    else if (!back)
+        crash_describe_end(record, status, why, size);
+    if (!back) return false;
     if (byte == calls && record->state == CALL_RETURNED) return true;
     return snprintf(why, size, "wrote to files that are not its own"), false;
 }
