@@ -87,6 +87,8 @@ const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size) 
 /* The limits of control groups, version 1 and 2. The tightest limit of our group and its ancestors
  * counts. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}. */
 
+static const char mount[] = "/sys/fs/cgroup";
+
 /* Is name in a comma-separated list? */
 static bool among(const char *list, const char *name) {
     size_t n = strlen(name);
@@ -95,8 +97,9 @@ static bool among(const char *list, const char *name) {
     return false;
 }
 
-/* Our group's path: in the controller's own hierarchy (version 1) or, without one, in version 2. */
-static bool own_path(const char *controller, char path[512], bool *v2) {
+/* Our group's folder: in the controller's own hierarchy (version 1) or, without one, in version 2.
+ * A container may not see the folder, only its parents. */
+static bool own_folder(const char *controller, char dir[768], bool *v2) {
     char line[1024];
     bool found = false;
     FILE *f = fopen("/proc/self/cgroup", "r");
@@ -104,31 +107,15 @@ static bool own_path(const char *controller, char path[512], bool *v2) {
         char *names = strchr(line, ':'), *where = names ? strchr(names + 1, ':') : NULL;
         if (!where) continue;
         *where++ = '\0', names++;
-        bool unified = !*names;
+        const bool unified = !*names;
         if (!unified && !among(names, controller)) continue;
-        snprintf(path, 512, "%.*s", (int)strcspn(where, "\n"), where);
+        snprintf(dir, 768, "%s%s%s%.*s", mount, unified ? "" : "/", unified ? "" : controller,
+                 (int)strcspn(where, "\n"), where);
         found = true, *v2 = unified;
         if (!unified) break;
     }
     if (f) fclose(f);
-    return found;
-}
-
-/* The hierarchy's mount point; root: the group that is mounted there. */
-static bool mounted(const char *controller, bool v2, char root[256], char point[256]) {
-    char line[2048], type[32], options[512];
-    bool found = false;
-    FILE *f = fopen("/proc/self/mountinfo", "r");
-    while (f && !found && fgets(line, sizeof line, f)) {
-        const char *rest = strstr(line, " - ");
-        if (!rest || sscanf(line, "%*d %*d %*s %255s %255s", root, point) != 2 ||
-            sscanf(rest, " - %31s %*s %511s", type, options) != 2)
-            continue;
-        found = v2 ? strcmp(type, "cgroup2") == 0
-                   : strcmp(type, "cgroup") == 0 && among(options, controller);
-    }
-    if (f) fclose(f);
-    return found;
+    return found && !strstr(dir, "..");
 }
 
 static void tighten(double *limit, double value) {
@@ -146,6 +133,7 @@ static void read_cpu(const char *dir, bool v2, group_limits *g) {
         if (kernel_read(text, "%s/cpu.cfs_period_us", dir)) period = strtod(text, NULL);
     }
     if (period > 0) tighten(&g->cpus, quota / period);
+    g->known = kernel_read(text, "%s/cpu.stat", dir) || g->known;
     snprintf(text, sizeof text, "%s/cpu.stat", dir);
     if (kernel_number(text, "nr_throttled", &throttled) && throttled > g->throttled)
         g->throttled = throttled;
@@ -158,25 +146,17 @@ static void read_memory(const char *dir, bool v2, group_limits *g) {
 }
 
 /* Calls read() for our group's folder and its parents, up to the mount point. */
-static bool climb(const char *controller, void (*read)(const char *, bool, group_limits *),
+static void climb(const char *controller, void (*read)(const char *, bool, group_limits *),
                   group_limits *g) {
-    char path[512], root[256], dir[768];
+    char dir[768];
     bool v2;
-    if (!own_path(controller, path, &v2) || !mounted(controller, v2, root, dir)) return false;
-    size_t mount = strlen(dir), top = strcmp(root, "/") == 0 ? 0 : strlen(root);
-    bool below = strncmp(path, root, top) == 0 && !strstr(path, "..");
-    if (below && strcmp(path + top, "/") != 0) strcat(dir, path + top);
-    for (;;) {
-        read(dir, v2, g);
-        char *slash = strrchr(dir, '/');
-        if (strlen(dir) <= mount || !slash) return true;
-        *slash = '\0';
-    }
+    if (!own_folder(controller, dir, &v2)) return;
+    for (; strlen(dir) >= strlen(mount); *strrchr(dir, '/') = '\0') read(dir, v2, g);
 }
 
 group_limits cgroup_limits(void) {
     group_limits g = {.cpus = HUGE_VAL, .bytes = HUGE_VAL};
-    g.known = climb("cpu", read_cpu, &g);
+    climb("cpu", read_cpu, &g);
     climb("memory", read_memory, &g);
     return g;
 }
