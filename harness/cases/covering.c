@@ -14,6 +14,8 @@ typedef struct maker {
     uint64_t stream, next;
     /* Is this triple of classes uncovered? Each triple is stored in every order. */
     bool (*left)[COVERING_CLASSES][COVERING_CLASSES];
+    bool (*take)(void *context, const size_t *row); /* gets the rows */
+    void *context;
 } maker;
 
 static size_t draw(maker *m, size_t count) {
@@ -109,9 +111,7 @@ static void have_met(maker *m, const size_t *row) {
 
 /* Calls visit with every three classes of three dimensions. */
 static bool each_three(maker *m,
-                       bool (*visit)(maker *m, const size_t of[3], const size_t class[3],
-                                     void *context),
-                       void *context) {
+                       bool (*visit)(maker *m, const size_t of[3], const size_t class[3])) {
     const covering_table *t = m->t;
     const size_t all = t->first[t->dimensions];
     size_t of[3] = {0}, c[3];
@@ -121,16 +121,15 @@ static bool each_three(maker *m,
             while (c[1] >= t->first[of[1] + 1]) of[1]++;
             for (c[2] = t->first[of[1] + 1], of[2] = of[1] + 1; c[2] < all; c[2]++) {
                 while (c[2] >= t->first[of[2] + 1]) of[2]++;
-                if (!visit(m, of, c, context)) return false;
+                if (!visit(m, of, c)) return false;
             }
         }
     }
     return true;
 }
 
-static bool note_left(maker *m, const size_t of[3], const size_t c[3], void *context) {
+static bool note_left(maker *m, const size_t of[3], const size_t c[3]) {
     size_t row[COVERING_DIMENSIONS];
-    (void)context;
     for (size_t d = 0; d < m->t->dimensions; d++) row[d] = NONE;
     for (int k = 0; k < 3; k++) {
         if (!fits(m->t, row, c[k])) return true;
@@ -140,24 +139,18 @@ static bool note_left(maker *m, const size_t of[3], const size_t c[3], void *con
     return true;
 }
 
-typedef struct taker {
-    bool (*take)(void *context, const size_t *row);
-    void *context;
-} taker;
-
-static bool cover(maker *m, const size_t of[3], const size_t c[3], void *context) {
+static bool cover(maker *m, const size_t of[3], const size_t c[3]) {
     size_t row[COVERING_DIMENSIONS];
-    const taker *to = context;
     if (!m->left[c[0]][c[1]][c[2]] || !make_row(m, of, c, row)) return true;
     have_met(m, row);
-    return to->take(to->context, row);
+    return m->take(m->context, row);
 }
 
 bool covering_make(const covering_table *t, uint64_t stream,
                    bool (*take)(void *context, const size_t *row), void *context) {
-    maker m = {.t = t, .stream = stream, .left = calloc(COVERING_CLASSES, sizeof *m.left)};
-    taker to = {take, context};
-    const bool ok = m.left && each_three(&m, note_left, NULL) && each_three(&m, cover, &to);
+    maker m = {.t = t, .stream = stream, .take = take, .context = context};
+    m.left = calloc(COVERING_CLASSES, sizeof *m.left);
+    const bool ok = m.left && each_three(&m, note_left) && each_three(&m, cover);
     free(m.left);
     return ok;
 }

@@ -210,18 +210,13 @@ void results_free(results *r) {
     *r = (results){0};
 }
 
+static int by_key(const void *like, const void *row) {
+    return results_order(like, *(const result *const *)row);
+}
+
 const result *results_find(const results *r, const result *like) {
-    size_t low = 0, high = r->count;
-    while (low < high) {
-        size_t mid = low + (high - low) / 2;
-        int order = results_order(r->sorted[mid], like);
-        if (order == 0) return r->sorted[mid];
-        if (order < 0)
-            low = mid + 1;
-        else
-            high = mid;
-    }
-    return NULL;
+    result **found = bsearch(like, r->sorted, r->count, sizeof *r->sorted, by_key);
+    return found ? *found : NULL;
 }
 
 const char *results_fact(const results *r, const char *key) {
