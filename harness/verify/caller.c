@@ -19,13 +19,8 @@ enum { SECONDS_MOST = 20 };
 
 /* Ends the process. If `why` is empty, the process had ended before: describes how. */
 static bool end(caller *k) {
-    int status = 0;
     if (!k->pid) return false;
-    kill(k->pid, SIGKILL);
-    close(k->line);
-    waitpid(k->pid, &status, 0);
-    kill(-k->pid, SIGKILL);
-    k->pid = 0;
+    const int status = worker_stop(&k->pid, k->line, true);
     if (!*k->why) crash_describe_end(k->record, status, k->why, sizeof k->why);
     return false;
 }

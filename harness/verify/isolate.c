@@ -36,16 +36,8 @@ static child servers[2]; /* one for added kernels, one for our own */
 static pid_t owner;
 static int output[2] = {-1, -1}; /* what kernels print on stdout and stderr */
 
-/* Ends the child and the processes that it has started; returns waitpid()'s status. */
 static int stop(child *k, bool now) {
-    int status = 0;
-    if (!k->pid) return 0;
-    if (now) kill(k->pid, SIGKILL);
-    close(k->line);
-    waitpid(k->pid, &status, 0);
-    kill(-k->pid, SIGKILL);
-    k->pid = 0;
-    return status;
+    return worker_stop(&k->pid, k->line, now);
 }
 
 static void stop_servers(void) {

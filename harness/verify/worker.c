@@ -389,6 +389,17 @@ int worker_start(call_record *s, const int output[2], int *line) {
     return close(both[0]), 0;
 }
 
+int worker_stop(int *pid, int line, bool now) {
+    int status = 0;
+    if (!*pid) return 0;
+    if (now) kill(*pid, SIGKILL);
+    close(line);
+    waitpid(*pid, &status, 0);
+    kill(-*pid, SIGKILL);
+    *pid = 0;
+    return status;
+}
+
 int worker_threads(int pid) {
     enum { LINKS = 2, WAITS = 1 }; /* links of an empty directory; the thread that only waits */
     char path[60];

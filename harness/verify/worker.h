@@ -68,6 +68,10 @@ void worker_fill(call_record *s, const instance *in, int threads);
 /* Starts a process in worker_serve(). Returns its id, or 0. *line: the parent's end of a socket. */
 int worker_start(call_record *s, const int output[2], int *line);
 
+/* Ends such a process and the processes that it has started; `now`: without its answer. Sets *pid to
+ * 0. Returns waitpid()'s status. */
+int worker_stop(int *pid, int line, bool now);
+
 /* Number of threads of such a process that run kernels; 0: unknown. */
 int worker_threads(int pid);
 
