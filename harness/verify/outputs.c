@@ -130,34 +130,25 @@ static verdict check_untouched(const instance *in) {
     return v;
 }
 
-/* Are the bytes unchanged? before: NULL if all bytes were `unset`. */
-static bool is_as_before(const unsigned char *bytes, const unsigned char *before, size_t count,
-                         unsigned char unset) {
-    if (before) return memcmp(bytes, before, count) == 0;
-    return bytes[0] == unset && memcmp(bytes, bytes + 1, count - 1) == 0;
-}
-
 /* Are the bytes between the rows of an output unchanged? */
 static bool keeps_gaps(const instance *in, nl_arg s) {
     const nl_problem *p = &in->c->problem;
     const nl_places at = nl_places_of(p, s);
-    const size_t size = nl_dtype_size(p->dtype), count = at.packed ? 0 : p->n * p->c;
-    const unsigned char *bytes = in->at[s], *before = in->data->input[s];
+    const size_t size = nl_dtype_size(p->dtype), all = in->data->bytes[s];
+    const char *bytes = in->at[s], *before = in->data->input[s];
+    if (at.packed) return true;
     for (nl_arg a = 0; a < NL_ARGS; a++)
         if (in->c->in_place & NL_BIT(a) && case_output_over(in->c, a) == s)
             before = in->data->input[a];
-    unsigned char *row = count ? calloc(in->data->bytes[s] / size, 1) : NULL;
-    bool kept = row || !count;
-    for (size_t i = 0; row && i < count; i += p->c) memset(row + nl_place(at, i), 1, p->c);
-    const size_t all = in->data->bytes[s] / size;
-    for (size_t i = 0, end; row && kept && i < all; i = end + p->c) {
-        const unsigned char *next = memchr(row + i, 1, all - i);
-        end = next ? (size_t)(next - row) : all;
-        kept = i == end || is_as_before(bytes + i * size, before ? before + i * size : NULL,
-                                        (end - i) * size, in->unset);
+    char *right = malloc(all); /* the old contents, with the new rows */
+    if (!right) return false;
+    before ? memcpy(right, before, all) : memset(right, in->unset, all);
+    for (size_t i = 0; i < p->n * p->c; i += p->c) {
+        const size_t row = nl_place(at, i) * size;
+        memcpy(right + row, bytes + row, p->c * size);
     }
-    free(row);
-    return kept;
+    const bool kept = memcmp(right, bytes, all) == 0;
+    return free(right), kept;
 }
 
 static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {

@@ -103,17 +103,11 @@ static void allow(const instance *in, bool write) {
                      write ? PROT_READ | PROT_WRITE : PROT_READ);
 }
 
-/* The threads of this process: a directory has a link for each. */
-static int threads_now(void) {
-    struct stat tasks;
-    return stat("/proc/self/task", &tasks) == 0 ? (int)tasks.st_nlink : 0;
-}
-
 /* Are there more than `most` threads, even after a moment in which some may end? */
 static bool too_many_threads(int most) {
-    for (int i = 0; i < 100 && threads_now() > most; i++)
+    for (int i = 0; i < 100 && worker_threads(getpid()) > most; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    return threads_now() > most;
+    return worker_threads(getpid()) > most;
 }
 
 /* Was the padding written? It fills the last cache line of scratch up to the guard page. */
@@ -200,7 +194,7 @@ static bool leaks(const call_record *s, size_t before) {
 
 static void call(call_record *s) {
     const pid_t self = getpid();
-    const int team = s->impl.threaded ? s->threads : 1, before = threads_now();
+    const int team = s->impl.threaded ? s->threads : 1, before = worker_threads(getpid());
     s->stack = stack;
     protect(&s->in, s->writable);
     if (memcmp(&s->tuning, nl_tuning_now(), sizeof s->tuning) != 0) nl_tuning_use(&s->tuning);
