@@ -2,12 +2,13 @@
  * SPDX-License-Identifier: MIT */
 #include "base/csv.h"
 #include "base/interrupt.h"
-#include "layer.h"
 #include "cli/attempt.h"
 #include "cli/counting.h"
 #include "cli/options.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
+#include "layer.h"
+#include "platform/system.h"
 #include "workbench/compile.h"
 #include "workbench/load.h"
 
@@ -111,8 +112,8 @@ static struct stat state_of(const char *file) {
 }
 
 static bool same(const struct stat *a, const struct stat *b) {
-    return a->st_mtim.tv_sec == b->st_mtim.tv_sec && a->st_mtim.tv_nsec == b->st_mtim.tv_nsec &&
-           a->st_size == b->st_size;
+    const struct timespec one = modified_at(a), two = modified_at(b);
+    return one.tv_sec == two.tv_sec && one.tv_nsec == two.tv_nsec && a->st_size == b->st_size;
 }
 
 /* Tries the file at each change. Each try runs in a child process, since a loaded library cannot be
@@ -133,7 +134,7 @@ static int watch(const char *file, const attempt_options *o) {
         while (child > 0 && waitpid(child, NULL, 0) < 0 && errno == EINTR) continue;
         if (interrupted()) break;
         fprintf(stderr, "waiting for %s to change; Ctrl-C ends\n", file);
-        while (!interrupted() && (!now.st_mtim.tv_sec || same(&before, &now)))
+        while (!interrupted() && (!now.st_mtime || same(&before, &now)))
             nanosleep(&nap, NULL), now = state_of(file);
     }
     return NL_EXIT_INTERRUPTED;

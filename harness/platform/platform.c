@@ -6,7 +6,9 @@
 #include <signal.h>
 #include <stdint.h>
 #include <stdlib.h>
+#ifdef __linux__
 #include <ucontext.h>
+#endif
 #if defined(__x86_64__)
 #include <cpuid.h>
 #include <immintrin.h>
@@ -34,12 +36,13 @@ void arithmetic_restore(void) {
 }
 
 int fault_access(const void *context) {
+#if defined(__linux__) && defined(__x86_64__)
     const ucontext_t *at = context;
-#if defined(__x86_64__)
     enum { WRITE = 2, FETCH = 16 };
     const long long error = at->uc_mcontext.gregs[REG_ERR];
     return error & FETCH ? ACCESS_JUMP : error & WRITE ? ACCESS_WRITE : ACCESS_READ;
-#elif defined(__aarch64__)
+#elif defined(__linux__) && defined(__aarch64__)
+    const ucontext_t *at = context;
     enum { FETCH = 0x20, CLASS = 26, WRITE = 1 << 6 };
     const char *next = (const char *)at->uc_mcontext.__reserved;
     for (const struct _aarch64_ctx *head; (head = (const void *)next)->magic; next += head->size) {
@@ -49,7 +52,7 @@ int fault_access(const void *context) {
     }
     return ACCESS_UNKNOWN;
 #else
-    (void)at;
+    (void)context;
     return ACCESS_UNKNOWN;
 #endif
 }

@@ -1,6 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/caller.h"
 #include "base/clock.h"
+#include "platform/system.h"
 #include "verify/worker.h"
 
 #include <errno.h>
@@ -73,12 +74,8 @@ bool caller_start(caller *k, const instance *in, int threads, bool by_clock) {
 
 /* Reads the clock, or the processor time of the process, which may run on another CPU. */
 static double now(const caller *k) {
-    clockid_t of_process;
-    struct timespec t;
-    if (k->by_clock || clock_getcpuclockid(k->pid, &of_process) != 0 ||
-        clock_gettime(of_process, &t) != 0)
-        return clock_ns();
-    return 1e9 * (double)t.tv_sec + (double)t.tv_nsec;
+    const double time = k->by_clock ? -1 : processor_ns(k->pid);
+    return time < 0 ? clock_ns() : time;
 }
 
 bool caller_ready(caller *k, int turn) {

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/worker.h"
+#include "platform/system.h"
 #include "verify/constants.h"
 
 #include <signal.h>
@@ -96,7 +97,7 @@ static void describe_access(const call_record *s, char *why, size_t size) {
         snprintf(why, size,
                  "overflowed its stack of %d MiB: too large arrays, or endless recursion",
                  STACK_BYTES >> 20);
-    else if (s->code == SI_KERNEL || s->code <= 0)
+    else if (has_no_address(s->code))
         snprintf(
             why, size,
             "used a pointer that is no address, or an aligned load or store of a vector that is "

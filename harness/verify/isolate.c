@@ -1,6 +1,7 @@
 /* The parent's side. SPDX-License-Identifier: MIT */
 #include "verify/isolate.h"
 #include "base/clock.h"
+#include "platform/system.h"
 #include "registry.h"
 #include "verify/worker.h"
 
@@ -47,7 +48,7 @@ static void stop_servers(void) {
 
 static bool start(child *k) {
     for (int i = 0; i < 2; i++)
-        if (output[i] < 0) output[i] = memfd_create("output of kernels", MFD_CLOEXEC);
+        if (output[i] < 0) output[i] = file_without_name();
     if (output[0] < 0 || output[1] < 0) return false;
     k->pid = worker_start(record, output, &k->line);
     return k->pid != 0;
@@ -79,12 +80,9 @@ arena *isolate_arena(size_t bytes) {
     return room.base ? &room : NULL;
 }
 
-/* Seconds of processor time that the child has had. */
+/* Seconds of processor time that the child has had; 0 if unknown. */
 static double busy(const child *k) {
-    clockid_t clock;
-    struct timespec t = {0};
-    if (clock_getcpuclockid(k->pid, &clock) == 0) clock_gettime(clock, &t);
-    return (double)t.tv_sec + 1e-9 * (double)t.tv_nsec;
+    return fmax(0, 1e-9 * processor_ns(k->pid));
 }
 
 /* Waits for the answer. Returns 0, or the elapsed seconds if the time is up. */

@@ -5,8 +5,9 @@
 #include "base/clock.h"
 #include "parallel.h"
 #include "platform/platform.h"
-#include "verify/pair.h"
+#include "platform/system.h"
 #include "verify/constants.h"
+#include "verify/pair.h"
 
 #ifdef __GLIBC__
 #include <malloc.h>
@@ -44,7 +45,7 @@ _Noreturn void worker_leave(int code) {
 }
 
 static void on_crash(int number, siginfo_t *info, void *context) {
-    here->code = number == SIGSYS ? info->si_syscall : info->si_code;
+    here->code = number == SIGSYS ? refused_call(info) : info->si_code;
     here->address = info->si_addr;
     here->access = number == SIGSEGV ? fault_access(context) : ACCESS_UNKNOWN;
     here->signal = number;
