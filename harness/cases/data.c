@@ -204,8 +204,8 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
         if (out->input[a] && !nl_is_packed(p)) /* NaN between the rows */
             memset(out->input[a], 0xff, out->bytes[a]);
         if (out->input[a]) continue;
-        snprintf(error, error_size, "no memory for %zu bytes of %s", out->bytes[a],
-                 nl_arg_name(a, p->pass));
+        snprintf(error, error_size, "case %s: no memory for %zu bytes of %s", c->text,
+                 out->bytes[a], nl_arg_name(a, p->pass));
         return data_free(out), false;
     }
     if (c->kind[NL_X].exact && p->n * p->c * p->s > (4u << 20)) {
@@ -222,7 +222,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
     if (!c->kind[NL_X].value && !load_files(c, out, error, error_size))
         return data_free(out), false;
     if (data_widen(p, out)) return true;
-    snprintf(error, error_size, "no memory for gamma and beta");
+    snprintf(error, error_size, "case %s: no memory for gamma and beta", c->text);
     return data_free(out), false;
 }
 

@@ -123,6 +123,19 @@ static bool check_options(run *r) {
     return true;
 }
 
+/* Notes a negative variance, which comes from a wrong file; eps may still make the sum positive. */
+static void note_negative(const char *file, const npy *var) {
+    const float *v = var->data;
+    for (size_t i = 0; v && i < var->count; i++) {
+        if (!(v[i] < 0)) continue;
+        fprintf(stderr,
+                "%s: number %zu is %g, but a variance is not negative: y is NaN if adding "
+                "eps does not make it positive\n",
+                file, i, (double)v[i]);
+        return;
+    }
+}
+
 /* Reads the inputs; all tensors must have x's type. */
 static bool load(run *r) {
     npy *x = &r->a.array[IN_X];
@@ -139,6 +152,7 @@ static bool load(run *r) {
         if (r->a.array[i].data && r->a.array[i].type == 'd' &&
             !arrays_to_float(r->a.value[i], &r->a.array[i]))
             return false;
+    note_negative(r->a.value[IN_RUNNING_VAR], &r->a.array[IN_RUNNING_VAR]);
     return true;
 }
 

@@ -83,6 +83,10 @@ for impl in batchnorm/two_pass reference; do
         --impl "$([ $impl = reference ] && echo reference || echo best)"
     gives "  y" y.npy '<f4' '(2, 2, 2)' 1e-5 1 2 -4.949747 -4.242641 5 6 -2.121320 -1.414214
 done
+npy write negative.npy '<f4' '(2,)' 1 -2
+runs "a negative variance" batchnorm --inference --x image.npy --out y.npy --running-mean mean2.npy \
+    --running-var negative.npy
+says 'negative.npy: number 1 is -2'
 
 # Compares implementations with the reference, for every layer, type and option that changes the formula.
 npy write x.npy '<f4' '(3, 2, 5)' 0.5 -1.25 3 2.75 -0.125 7 -4.5
