@@ -9,10 +9,15 @@
 #include <math.h>
 #include <string.h>
 
-/* The rung on the widest instruction set that runs here. */
+/* Our own rung on the widest instruction set that runs here, even if a library has one of its name. */
 static const nl_impl *rung_for(const char *name, const nl_problem *p) {
-    const nl_impl *widest = nl_find(name, NULL);
-    return widest && nl_accepts(widest, p) ? widest : NULL;
+    const nl_impl *widest = NULL;
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *m = nl_impl_at(i);
+        if (nl_is_own(m) && strcmp(m->name, name) == 0 && nl_isa_runs(m->isa) && nl_accepts(m, p))
+            widest = m;
+    }
+    return widest;
 }
 
 /* Two measurements of one kernel differ by a few per cent, so a time within 2 % of a step reaches

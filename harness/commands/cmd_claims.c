@@ -242,8 +242,12 @@ static void append_facts(const char *path, const evidence *e) {
 static void describe(const claims_job *j, const pass_options *p) {
     const evidence *e = &j->evidence;
     if (!p->folder) {
-        fprintf(stderr, "timed in one process: a first look; --passes %d gives answers\n",
-                PASSES_ENOUGH);
+        bool first = false;
+        for (size_t i = 0; i < j->count; i++)
+            first = first || claim_answer_of(&j->claims[i]) == FIRST_LOOK;
+        if (first)
+            fprintf(stderr, "timed in one process: a first look; --passes %d gives answers\n",
+                    PASSES_ENOUGH);
         return;
     }
     fprintf(stderr, "pooled: %zu pass%s in %zu sitting%s over %.1f h, in %s\n", e->passes,

@@ -201,6 +201,11 @@ static void compare_files(job *j, const char *name, const char *const paths[2]) 
 /* Compares the files of both folders by name, in alphabetical order. */
 static void compare_folders(job *j, char **folders) {
     for (int side = 0; side < 2; side++) {
+        if (access(folders[side], R_OK | X_OK) == 0) continue;
+        options_fail("%s: %s", folders[side], strerror(errno));
+        j->unreadable++;
+    }
+    for (int side = 0; side < 2 && !j->unreadable; side++) {
         glob_t found = {0};
         files_in(folders[side], "*.csv", &found);
         for (size_t i = 0; i < found.gl_pathc; i++) {

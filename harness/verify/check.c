@@ -76,20 +76,14 @@ static void say(const sentence *s) {
     if (fwrite(s, sizeof *s, 1, to) != 1) worker_leave(1); /* the reader has ended */
 }
 
-static size_t place_of(const nl_impl *m) {
-    size_t i = 0;
-    while (nl_impl_at(i) != m) i++;
-    return i;
-}
-
 static void say_judged(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
     (void)context, (void)c;
-    say(&(sentence){JUDGED, place_of(m), *v});
+    say(&(sentence){JUDGED, impl_index(m), *v});
 }
 
 static bool say_noted(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
     (void)context, (void)c;
-    return say(&(sentence){NOTED, place_of(m), *v}), true;
+    return say(&(sentence){NOTED, impl_index(m), *v}), true;
 }
 
 enum { NOBODY = CHECKERS_MAX };

@@ -106,9 +106,9 @@ static void allow(const instance *in, bool write) {
 
 /* Are there more than `most` threads, even after a moment in which some may end? */
 static bool too_many_threads(int most) {
-    for (int i = 0; i < 100 && worker_threads(getpid()) > most; i++)
+    for (int i = 0; i < 100 && worker_threads(0) > most; i++)
         nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
-    return worker_threads(getpid()) > most;
+    return worker_threads(0) > most;
 }
 
 /* Was the padding written? It fills the last cache line of scratch up to the guard page. */
@@ -195,7 +195,7 @@ static bool leaks(const call_record *s, size_t before) {
 
 static void call(call_record *s) {
     const pid_t self = getpid();
-    const int team = s->impl.threaded ? s->threads : 1, before = worker_threads(getpid());
+    const int team = s->impl.threaded ? s->threads : 1, before = worker_threads(0);
     s->stack = stack;
     protect(&s->in, s->writable);
     if (memcmp(&s->tuning, nl_tuning_now(), sizeof s->tuning) != 0) nl_tuning_use(&s->tuning);
@@ -399,6 +399,6 @@ int worker_threads(int pid) {
     enum { LINKS = 2, WAITS = 1 }; /* links of an empty directory; the thread that only waits */
     char path[60];
     struct stat tasks;
-    snprintf(path, sizeof path, "/proc/%d/task", pid);
+    snprintf(path, sizeof path, pid ? "/proc/%d/task" : "/proc/self/task", pid);
     return stat(path, &tasks) == 0 ? (int)tasks.st_nlink - LINKS - WAITS : 0;
 }

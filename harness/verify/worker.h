@@ -72,7 +72,8 @@ int worker_start(call_record *s, const int output[2], int *line);
  * 0. Returns waitpid()'s status. */
 int worker_stop(int *pid, int line, bool now);
 
-/* Number of threads of such a process that run kernels; 0: unknown. */
+/* Number of threads of such a process that run kernels; 0: unknown. pid 0: this process, even where
+ * /proc has other numbers. */
 int worker_threads(int pid);
 
 /* Serves calls: one for each byte from the line, answered by a byte. Never returns. output: the

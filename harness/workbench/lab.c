@@ -45,7 +45,7 @@ void lab_write_page(const lab *l, FILE *out) {
     static const char project[] = "](../../";
     const char *at = l->page;
     for (const char *link; (link = strstr(at, project)); at = link + strlen(project))
-        fprintf(out, "%.*s](" BUILD_SOURCE "/", (int)(link - at), at);
+        fprintf(out, "%.*s](%s/", (int)(link - at), at, BUILD_SOURCE);
     fputs(at, out);
 }
 

@@ -203,8 +203,7 @@ check "  the input is there" "$(cmp x.npy inplace.npy)"
 exits "--help" 0 run --help
 prints --running-mean-out
 
-# Bad input. y.npy exists and must not change; new.npy must not appear. tests/judge/judge.sh has faults of the shared
-# options.
+# Bad input. y.npy exists and must not change; new.npy must not appear.
 cp first.npy y.npy
 npy write scalar.npy '<f4' '()' 1
 npy write flat.npy '<f4' '(5,)' 1 2 3
@@ -216,6 +215,7 @@ head -c 140 x.npy > short.npy
 mkdir folder
 mkfifo pipe
 refuses "no arguments" "which layer?"
+refuses "an unknown layer" "groupnorm is no layer" groupnorm --x x.npy --out new.npy
 refuses "two layers" "rmsnorm: the layer is layernorm already" \
     layernorm rmsnorm --x x.npy --out new.npy
 refuses "no --x" "--x FILE.npy is missing" layernorm --out new.npy
@@ -238,6 +238,7 @@ for bad in 0 -1 1.5 two 99999; do
 done
 refuses "--sum first" "--sum first" layernorm --x x.npy --residual x.npy --sum first --out new.npy
 refuses "--sum without a residual" "--sum needs --residual" layernorm --x x.npy --sum rounded --out new.npy
+refuses "--casting first" "--casting first" layernorm --x x.npy --casting first --out new.npy
 refuses "an unknown implementation" "see \`normlab list\`" \
     layernorm --x x.npy --impl fast --out new.npy
 refuses "another layer's" "rmsnorm/naive@" rmsnorm --x x.npy --impl layernorm/two_pass --out new.npy
@@ -249,6 +250,8 @@ refuses "cut data" "short.npy promises 120 bytes" layernorm --x short.npy --out 
 refuses "a scalar" "scalar.npy has shape ()" layernorm --x scalar.npy --out y.npy
 refuses "rank 1 for batchnorm" "batchnorm takes (N, C)" batchnorm --x flat.npy --out y.npy
 refuses "no features" "c = 0" layernorm --x empty.npy --out y.npy
+refuses "gamma of another length" "w3.npy has shape (3,); x of shape (3, 2, 5) needs (5,)" \
+    layernorm --x x.npy --gamma w3.npy --out y.npy
 refuses "gamma of rank 2" "wide.npy has shape (1, 5)" \
     layernorm --x x.npy --gamma wide.npy --out y.npy
 refuses "residual of another shape" "--residual rows.npy" \
@@ -256,11 +259,15 @@ refuses "residual of another shape" "--residual rows.npy" \
 refuses "residual of another type" "rh.npy is f16, and x is f32: save both as one type" \
     layernorm --x x.npy --residual rh.npy --out y.npy
 refuses "a value beyond float32" "its element 1, 1e+300" layernorm --x big.npy --out y.npy
+refuses "beta for rmsnorm" "--beta has no meaning for rmsnorm" \
+    rmsnorm --x x.npy --beta b.npy --out y.npy
 refuses "mean of rmsnorm" "--mean-out has no meaning" rmsnorm --x x.npy --mean-out m.npy --out y.npy
 refuses "residual for batchnorm" "--residual has no" \
     batchnorm --x x.npy --residual r.npy --out y.npy
 refuses "residual-out alone" "needs --residual" rmsnorm --x x.npy --residual-out new.npy --out y.npy
 refuses "inference for layernorm" "--inference has no" layernorm --inference --x x.npy --out y.npy
+refuses "inference on nothing" "needs --running-mean" \
+    batchnorm --inference --x image.npy --out y.npy
 refuses "half the statistics" "needs --running-var" \
     batchnorm --inference --x image.npy --out y.npy \
     --running-mean mean2.npy
@@ -282,6 +289,10 @@ refuses "dy of another shape" "--dy rows.npy has shape (2, 2); x has (3, 2, 5)" 
     layernorm --x x.npy --dy rows.npy --out y.npy
 refuses "dgamma of forward" "--dgamma-out has no meaning for layernorm" \
     layernorm --x x.npy --out y.npy --dgamma-out new.npy
+refuses "dbeta of rmsnorm" "--dbeta-out has no meaning for rmsnorm backward" \
+    rmsnorm --x x.npy --dy r.npy --out y.npy --dbeta-out new.npy
+refuses "a residual in backward" "--residual has no meaning for rmsnorm backward" \
+    rmsnorm --x x.npy --dy r.npy --residual r.npy --out y.npy
 refuses "statistics in backward" "--mean-out has no" \
     layernorm --x x.npy --dy r.npy --out y.npy --mean-out new.npy
 for axes in 0 1 0,2; do

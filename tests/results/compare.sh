@@ -47,9 +47,14 @@ gives equal SAME,,ns,10,10,1,1,1,0,0.02
 says "9 compared: 2 FASTER, 1 SLOWER, 2 SAME, 4 NOT RESOLVED; 0 refused"
 silent "  no warning" "warning"
 says "A and B did not take turns"
+exits "the other way round" 0 b.csv a.csv --csv
+gives faster SLOWER,,ns,80,100,1.25,1.22222,1.27848,0.01,0.02
+gives slower FASTER,,ns,100,80,0.8,0.782178,0.818182,0.01,0.02
 exits "--margin 0.3" 0 a.csv b.csv --csv --margin 0.3
 gives faster SAME,,ns,100,80,0.8,0.782178,0.818182,0.01,0.3 # 1 / 1.3 = 0.769
 gives open SAME,,ns,100,95,0.95,0.772727,1.16667,0.01,0.3
+exits "--margin 0.001" 0 --margin=0.001 a.csv b.csv --csv
+gives same "NOT RESOLVED,,ns,100,100.5,1.005,1.001,1.00902,0.005,0.001"
 exits "--fail-if-slower" 1 a.csv b.csv --fail-if-slower
 file fast "$(row faster 80 79 81)"
 exits "--fail-if-slower, and none is" 0 a.csv fast.csv --fail-if-slower
@@ -88,6 +93,11 @@ gives '"new,one"' "REFUSED,only in B,ns,,1,,,,,0.02"
 gives threads "REFUSED,only in A,ns,1,,,,,,0.02"
 gives isa "REFUSED,only in A,ns,1,,,,,,0.02"
 says "1 compared: 0 FASTER, 0 SLOWER, 1 SAME, 0 NOT RESOLVED; 14 refused"
+exits "the other way round" 0 bad2.csv bad1.csv --csv
+gives fails "REFUSED,the verdict of B is fail,ns,1,1,,,,,0.02"
+gives magic "REFUSED,A is flagged IMPOSSIBLE,ns,1,1,,,,,0.02"
+gives gone "REFUSED,only in B,ns,,1,,,,,0.02"
+gives bytes 'REFUSED,"bytes differs: 512 in A, 256 in B",ns,1,1,,,,,0.02'
 file none
 reports "nothing in common" 1 "FAIL nothing could be compared" fast.csv bad1.csv
 exits "no rows at all" 1 none.csv none.csv
