@@ -1,6 +1,7 @@
 # Puts the page, the starting file and the assignment of each lab into the program as C strings, so that
 # `normlab lab` works without the folder labs/. Solutions and wrong kernels are left out.
 file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR}/labs CONFIGURE_DEPENDS labs/*/README.md)
+list(SORT pages COMPARE NATURAL)
 file(GLOB others CONFIGURE_DEPENDS labs/*/start.c labs/*/assignment.txt)  # a new one configures again
 set(labs "")
 foreach(page IN LISTS pages)

@@ -67,7 +67,7 @@ def against(rows):
     if len(resolved) == len(rows):
         return between(resolved)
     if resolved:
-        return f"{between(resolved)} or not resolved"
+        return f"{between(resolved)} ({len(rows) - len(resolved)} of {len(rows)} not resolved)"
     ends = [float(row[key] or nan) for row in rows for key in ("low", "high")]
     if not all(map(isfinite, ends)):
         return "not resolved"
