@@ -63,7 +63,7 @@ def draw(page):
     axes.text(1.02, 1.02, "rows x features,\nbytes of x and y", transform=axes.transAxes, fontsize=slide.NOTE, color=page.muted, va="bottom")
     axes.axvline(0, color=page.muted, linewidth=1.4, zorder=1)
     axes.axvspan(7, 15, color=page.rule, alpha=0.7, zorder=0.5, linewidth=0)
-    for at, words in (11, "tutorials:\n7 to 15 %"), (40.8, "paper: up to\n40.8 % of a step"), (64, "pRMSNorm: to\n64 % of a step"):
+    for at, words in (11, "tutorials:\n7 to 15 %"), (40.8, "paper:\nup to 40.8 %\nof a step"), (64, "pRMSNorm:\nup to 64 %\nof a step"):
         if at > 15:
             axes.axvline(at, color=page.muted, linewidth=1.6, linestyle=(0, (2, 2)), zorder=0.6)
         axes.text(at, 1.02, words, transform=axes.get_xaxis_transform(), fontsize=slide.NOTE, color=page.muted, ha="center",
