@@ -268,13 +268,26 @@ static const char *impossible(const nl_problem *p) {
     return NULL;
 }
 
-static const char valid_options[] =
-    "residual, in-place, in-place=INPUT, no-affine, no-ARGUMENT, gain=K, INPUT=DATA, "
-    "cast-before-weight, rounded-sum, parameters=TYPE (of x), biased-running-var, eps=E (0 or "
-    "more), momentum=M (0 to 1), threads=N or team=N (1 to 4096), inner=ROWS (1 or more), "
-    "gap=ELEMENTS, gap-TENSOR=ELEMENTS, outer-gap=ELEMENTS, outer-gap-TENSOR=ELEMENTS, "
-    "stores=cached, stores=streaming, streaming, rotating, cold, skew=BYTES or "
-    "skew-ARGUMENT=BYTES (a multiple of 4, or for a tensor of its element's size)";
+/* Returns the valid options, for the error about an unreadable option. */
+static const char *option_expected(const char *option) {
+    static const char *const values[][2] = {
+        {"threads=", "threads=N with N from 1 to 4096"},
+        {"team=", "team=N with N from 1 to 4096"},
+        {"eps=", "eps=E with a finite E, 0 or more"},
+        {"gain=", "gain=K with a finite K"},
+        {"momentum=", "momentum=M with M from 0 to 1"},
+        {"parameters=", "the type of x, as parameters=f16 in an f16 case"},
+        {"inner=", "inner=ROWS with 1 or more"},
+    };
+    for (size_t i = 0; i < sizeof values / sizeof *values; i++)
+        if (strncmp(option, values[i][0], strlen(values[i][0])) == 0) return values[i][1];
+    return "residual, in-place, in-place=INPUT, no-affine, no-ARGUMENT, gain=K, INPUT=DATA, "
+           "cast-before-weight, rounded-sum, parameters=TYPE, biased-running-var, eps=E, "
+           "momentum=M, threads=N, team=N, inner=ROWS, gap=ELEMENTS, gap-TENSOR=ELEMENTS, "
+           "outer-gap=ELEMENTS, outer-gap-TENSOR=ELEMENTS, "
+           "stores=cached, stores=streaming, streaming, rotating, cold, skew=BYTES or "
+           "skew-ARGUMENT=BYTES (a multiple of 4, or for a tensor of its element's size)";
+}
 
 /* Did an earlier option have this option's name? Each option ends with '\0'. `in-place` may occur
  * for several inputs. */
@@ -345,7 +358,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
         }
         if (parse_option(option, &c)) continue;
         snprintf(error, error_size, "case %s: option '%s' should be %s", text, option,
-                 valid_options);
+                 option_expected(option));
         return false;
     }
     if (c.residual && !nl_layers[c.problem.op].residual) {

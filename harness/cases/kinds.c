@@ -203,6 +203,14 @@ static const char *kind_names(void) {
 }
 
 const char *kind_expected(const char *name) {
+    static char text[60];
+    const size_t stem = strcspn(name, ":");
+    for (size_t i = 0; i < sizeof kinds / sizeof *kinds; i++)
+        if (kinds[i].number && strlen(kinds[i].name) == stem + 1 &&
+            strncmp(name, kinds[i].name, stem) == 0)
+            return snprintf(text, sizeof text, "%sK with a number K, as %s4", kinds[i].name,
+                            kinds[i].name),
+                   text;
     return strcmp(name, "file") == 0
                ? "data: write `file` in place of the shape, as in f32/file/npy:x.npy"
                : kind_names();

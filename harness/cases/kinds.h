@@ -47,5 +47,5 @@ typedef struct data_kind {
 /* False: no kind has that name. */
 bool kind_find(const char *name, data_kind *out);
 
-/* Returns the valid names, for the error about this one. */
+/* Returns the valid names, or the form of this name's number, for error messages. */
 const char *kind_expected(const char *name);
