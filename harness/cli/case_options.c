@@ -137,6 +137,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     const char *update = NULL;
     double seconds = 0;
     int first;
+    out->also_long = -1;
     out->precision = 0.01, out->margin = 0.02;
     const option_spec all[] = {{"load", OPTION_LOAD, NULL, 0, 0},
                                {"impl", OPTION_TEXT, &out->impl, 0, 0},
@@ -145,7 +146,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
                                {"errors", OPTION_TEXT, &out->errors, 0, 0},
                                {"update-errors", OPTION_TEXT, &update, 0, 0},
                                {"quick", OPTION_FLAG, &out->quick, 0, 0},
-                               {"long", OPTION_FLAG, &out->also_long, 0, 0},
+                               {"long", OPTION_MAYBE, &out->also_long, 0, 1e6},
                                {"seed", OPTION_COUNT, &out->seed, 0, 1000000},
                                {"first", OPTION_FLAG, &out->first, 0, 0},
                                {"batch", OPTION_FLAG, &out->batch, 0, 0},
@@ -161,7 +162,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     int code = options_read(argc, argv, help, specs, count, false, &first);
     if (code != OPTIONS_DONE) return code;
     if (update) out->errors = update, out->update_errors = true;
-    if (out->also_long && first < argc)
+    if (out->also_long >= 0 && first < argc)
         return options_fail("--long runs the suite: name no cases"), options_see_help();
     if (first < argc && !strstr(help, "CASE"))
         return options_fail("it takes no cases"), options_see_help();

@@ -15,11 +15,11 @@ typedef struct case_options {
     int passes;           /* bench: passes in fresh processes; 0: measure in this process */
     const char *errors;   /* file of the largest errors on record, or NULL */
     bool update_errors;
-    bool also_long; /* check --long: also slow cases */
-    int seed;       /* check: seed of the drawn cases */
-    bool first;     /* check: stop at the first failure */
-    bool batch;     /* check: a row of an added kernel must keep its bits in every batch */
-    bool named;     /* cases were given on the command line */
+    double also_long; /* check --long: seconds of drawn cases; below 0: no --long */
+    int seed;         /* check: seed of the drawn cases */
+    bool first;       /* check: stop at the first failure */
+    bool batch;       /* check: a row of an added kernel must keep its bits in every batch */
+    bool named;       /* cases were given on the command line */
     bool race; /* bench: no demonstrations by default; a name without @ISA means its widest ISA */
     case_list cases;
 } case_options;

@@ -69,6 +69,9 @@ static bool take(const option_spec *o, const char *text) {
     case OPTION_FLAG: *(bool *)o->to = true; return true;
     case OPTION_TEXT: *(const char **)o->to = text; return true;
     case OPTION_NUMBER: return options_number(o->name, text, o->least, o->most, false, o->to);
+    case OPTION_MAYBE:
+        if (!text) return *(double *)o->to = o->least, true;
+        return options_number(o->name, text, o->least, o->most, false, o->to);
     case OPTION_COUNT:
         if (!options_number(o->name, text, o->least, o->most, true, &v)) return false;
         *(int *)o->to = (int)v;
@@ -157,7 +160,9 @@ int options_read(int argc, char **argv, const char *help, const option_spec *spe
     command = argv[0], all_options = specs;
     for (size_t k = 0; k < count; k++) {
         known[k].name = specs[k].name;
-        known[k].has_arg = specs[k].kind == OPTION_FLAG ? no_argument : required_argument;
+        known[k].has_arg = specs[k].kind == OPTION_FLAG    ? no_argument
+                           : specs[k].kind == OPTION_MAYBE ? optional_argument
+                                                           : required_argument;
     }
     known[count] = (struct option){"help", no_argument, NULL, 'h'};
     optind = 1, opterr = 0;

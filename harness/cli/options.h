@@ -10,6 +10,7 @@ typedef enum option_kind {
     OPTION_FLAG,
     OPTION_TEXT,
     OPTION_NUMBER,
+    OPTION_MAYBE, /* a number; if it is missing, `least` */
     OPTION_COUNT,
     OPTION_LOAD
 } option_kind;

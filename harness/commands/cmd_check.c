@@ -1,5 +1,6 @@
 /* `normlab check`: compares every implementation of a case with the reference in two calls: with
  * guard pages at the ends of its buffers, then at their starts. SPDX-License-Identifier: MIT */
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "best.h"
 #include "cases/suite.h"
@@ -31,8 +32,9 @@ static const char help[] =
     "                     without --batch it gets a note (our own kernels fail)\n"
     "  --first            stop at the first failure\n"
     "  --quick            leave out cases above 2097152 elements\n"
-    "  --long             the suite and slow cases: 10^6 rows, 2^20 features, outputs past the\n"
-    "                     caches\n"
+    "  --long[=SECONDS]   the suite and slow cases: 10^6 rows, 2^20 features, outputs past "
+    "the\n"
+    "                     caches; then cases drawn for SECONDS\n"
     "  --seed N           draw other cases (0)\n"
     "  --errors FILE      fail if an error is above the largest on record, or not on record;\n"
     "                     only with the suite\n"
@@ -190,6 +192,24 @@ static void summarize(const count *counts) {
     }
 }
 
+/* Draws cases until the time is up. False: interrupted. */
+static bool draw_on(job *j) {
+    const double end = clock_ns() + 1e9 * j->o->also_long;
+    char error[700];
+    size_t drawn = 0;
+    for (bool ok = true; ok && clock_ns() < end && !(j->o->first && j->all.fail); drawn++) {
+        case_list one = {0};
+        ok = drawn_case(&one, (uint64_t)j->o->seed, DRAWN + drawn, error, sizeof error);
+        if (ok) progress(drawn, drawn + 1, one.items[0].text);
+        ok = ok ? check_all(j, &one.items[0], drawn) && !interrupted()
+                : (fprintf(stderr, "normlab: %s\n", error), false);
+        j->out.last = NULL;
+        cases_free(&one);
+    }
+    fprintf(stderr, "%zu more cases drawn from seed %d\n", drawn, j->o->seed);
+    return !interrupted();
+}
+
 static void take_finding(void *context, const error_finding *f) {
     size_t *found = context;
     if (++*found > FAILURES_MAX) return;
@@ -235,14 +255,14 @@ int cmd_check(int argc, char **argv) {
     if (code >= 0) return cases_free(&o.cases), code;
     const bool whole = j.whole = !o.named;
     verify_batches = o.batch;
-    if (o.errors && (o.named || o.also_long || (o.impl && strstr(o.impl, "best")))) {
+    if (o.errors && (o.named || o.also_long >= 0 || (o.impl && strstr(o.impl, "best")))) {
         fprintf(stderr,
                 "normlab: --%serrors is for the suite: no cases, no --long and no --impl best\n",
                 o.update_errors ? "update-" : "");
         return cases_free(&o.cases), NL_EXIT_USAGE;
     }
     /* --errors needs SUITE_FOR_ALL: the record covers it */
-    const suite_depth depth = o.also_long           ? SUITE_LONG
+    const suite_depth depth = o.also_long >= 0      ? SUITE_LONG
                               : o.impl && !o.errors ? SUITE_FOR_FEW
                                                     : SUITE_FOR_ALL;
     if (whole && !suite_cases(&o.cases, depth, (uint64_t)o.seed, error, sizeof error))
@@ -267,6 +287,7 @@ int cmd_check(int argc, char **argv) {
         ended = o.first && j.all.fail;
     }
     checkers_end(&j.checkers);
+    if (o.also_long > 0 && input_ok && !stopped && !ended) stopped = !draw_on(&j);
     progress(1, 1, "");
     if (input_ok && (o.cases.count != 1 || !j.out.table))
         summarize(counts); /* one case needs no summary: the table is enough */
