@@ -1,4 +1,4 @@
-/* Examines system and program: hypervisor, build, tuning.
+/* Examines system and program: hypervisor, address randomization, build, tuning.
  * SPDX-License-Identifier: MIT */
 #include "build_info.h"
 #include "machine/exam.h"
@@ -7,6 +7,10 @@
 #include <stdio.h>
 #include <string.h>
 #include <unistd.h>
+
+#ifdef __linux__
+#include <sys/personality.h>
+#endif
 
 #define DMI "/sys/class/dmi/id/"
 
@@ -28,6 +32,26 @@ static void virtualization(exam *e) {
     else
         exam_add(e, "virtualization", FINDING_UNKNOWN, NULL,
                  "this system does not show whether it is a guest%s", dmi);
+}
+
+/* Random addresses are good: fresh processes then sample many placements instead of one. */
+static void aslr(exam *e) {
+    double kernel;
+    if (!kernel_number("/proc/sys/kernel/randomize_va_space", "", &kernel)) {
+        exam_unreadable(e, "aslr", "/proc/sys/kernel/randomize_va_space");
+        return;
+    }
+    bool off = kernel == 0;
+#ifdef __linux__
+    int mine = personality(0xffffffff);
+    off |= mine != -1 && (mine & ADDR_NO_RANDOMIZE);
+#endif
+    exam_add(e, "aslr", off ? FINDING_NOTE : FINDING_GOOD,
+             "Repeating in fresh processes hides the effect of placement: measure without setarch "
+             "-R, with kernel.randomize_va_space=2",
+             "%s",
+             off ? "off: every run has the same addresses"
+                 : "on: every run has other addresses, so repeat in fresh processes");
 }
 
 static void build(exam *e) {
@@ -58,6 +82,7 @@ static void tuning(exam *e) {
 
 void examine_system(exam *e) {
     virtualization(e);
+    aslr(e);
     build(e);
     tuning(e);
 }

@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests `normlab doctor` as a user sees it: every topic appears once, three outputs agree, and findings follow the
-# process's CPUs and threads. Usage: tests/machine/doctor.sh path/to/normlab. SPDX-License-Identifier: MIT
+# process's CPUs, threads and addresses. Usage: tests/machine/doctor.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset OMP_NUM_THREADS OMP_PROC_BIND OMP_PLACES NO_COLOR
 skipped=0
@@ -14,7 +14,7 @@ field() { # field TOPIC: "level value"
 }
 
 topics='affinity governor turbo core-kinds smt timer frequency interruptions subnormals openmp load others steal quota
-throttling huge-pages memory numa virtualization build tuning'
+throttling huge-pages memory numa virtualization aslr build tuning'
 printf '%s\n' $topics | sort >want
 
 cat >parse.py <<'PYTHON'
@@ -82,6 +82,12 @@ else
     csv env OMP_NUM_THREADS=1 "$normlab" doctor
     check 'one thread shows' \
         "$(field openmp | grep -q ' of 1 thread takes ' || field openmp)"
+fi
+if field aslr | grep -q '^good' && setarch -R true 2>/dev/null; then
+    csv setarch -R "$normlab" doctor
+    check 'addresses that are not random show' "$(field aslr | grep -q '^note off' || field aslr)"
+else
+    skip 'addresses that are not random show' 'setarch -R does not work here'
 fi
 
 [ $skipped -eq 0 ] || echo "$skipped skipped"

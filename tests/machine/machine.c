@@ -40,6 +40,7 @@ static const fake_file bad[] = {
     {"/sys/devices/system/node/node1/cpulist", "0-3\n"},
     {"/proc/sys/kernel/numa_balancing", "1\n"},
     {"/proc/cpuinfo", "processor\t: 0\nflags\t\t: fpu hypervisor\n"},
+    {"/proc/sys/kernel/randomize_va_space", "0\n"},
     {0},
 };
 static const expected of_bad[] = {
@@ -59,6 +60,7 @@ static const expected of_bad[] = {
     {"numa", FINDING_NOTE, "2 nodes, our CPUs on 1; automatic balancing on"},
     {"numa", FINDING_NOTE, "--cpunodebind=1 --membind=1"},
     {"virtualization", FINDING_NOTE, "a virtual machine"},
+    {"aslr", FINDING_NOTE, "off"},
     {0},
 };
 
@@ -121,6 +123,7 @@ static const expected of_none[] = {
     {"memory", FINDING_UNKNOWN, "/proc/meminfo: No such file"},
     {"numa", FINDING_UNKNOWN, "No such file"},
     {"virtualization", FINDING_UNKNOWN, "does not show"},
+    {"aslr", FINDING_UNKNOWN, "No such file"},
     {0},
 };
 
