@@ -33,10 +33,14 @@ static void count_cpu_time(const exam *e, counters *c) {
 
 void load_count(const exam *e, counters *c) {
     struct timespec own = {0};
+    double in, out;
     *c = (counters){.ns = clock_ns(), .group = cgroup_limits()};
     clock_gettime(CLOCK_PROCESS_CPUTIME_ID, &own);
     c->own_seconds = (double)own.tv_sec + 1e-9 * (double)own.tv_nsec;
     count_cpu_time(e, c);
+    c->vmstat = kernel_number("/proc/vmstat", "pswpin ", &in) &&
+                kernel_number("/proc/vmstat", "pswpout ", &out);
+    if (c->vmstat) c->swapped = in + out;
 }
 
 static void load(exam *e) {

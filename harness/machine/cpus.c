@@ -176,10 +176,28 @@ static void smt(exam *e) {
              cores);
 }
 
+static void thermal(exam *e) {
+    char path[128];
+    double count, most = -1;
+    for (int i = 0; i < CPUS_MAX; i++) {
+        if (!e->cpu[i]) continue;
+        snprintf(path, sizeof path, CPU_DIR "thermal_throttle/core_throttle_count", i);
+        if (!kernel_number(path, "", &count)) break;
+        if (count > most) most = count;
+    }
+    if (most < 0)
+        exam_add(e, "thermal", FINDING_UNKNOWN, NULL, "no thermal_throttle counts in /sys");
+    else
+        exam_add(e, "thermal", most > 0 ? FINDING_NOTE : FINDING_GOOD,
+                 "Cool the machine, and see whether the count grows",
+                 "a core was slowed down by heat %.0f times since boot", most);
+}
+
 void examine_cpus(exam *e) {
     affinity(e);
     governor(e);
     turbo(e);
     core_kinds(e);
     smt(e);
+    thermal(e);
 }

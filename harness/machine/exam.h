@@ -9,7 +9,8 @@
 typedef struct counters {
     double ns, own_seconds;  /* own: processor time of this process */
     double busy, steal, all; /* seconds of our CPUs since boot */
-    bool stat;               /* could /proc/stat be read? */
+    double swapped;          /* pages in and out since boot */
+    bool stat, vmstat;       /* could the file in /proc be read? */
     group_limits group;
 } counters;
 

@@ -49,6 +49,10 @@ static void huge_pages(exam *e) {
              "%.16s; 4 MiB with MADV_HUGEPAGE took %ld page faults", policy, faults);
 }
 
+static void page_size(exam *e) {
+    exam_add(e, "page-size", FINDING_GOOD, NULL, "%ld bytes", sysconf(_SC_PAGESIZE));
+}
+
 static void memory(exam *e) {
     double total, available, group = e->before.group.bytes;
     char limit[64] = "";
@@ -66,6 +70,29 @@ static void memory(exam *e) {
                           : FINDING_GOOD,
              "The largest cases take several GiB: free memory, or measure with --quick",
              "%.1f of %.1f GiB available%s", available, total, limit);
+}
+
+static void swap(exam *e) {
+    double total, left;
+    if (!kernel_number("/proc/meminfo", "SwapTotal", &total) ||
+        !kernel_number("/proc/meminfo", "SwapFree", &left)) {
+        exam_unreadable(e, "swap", "/proc/meminfo");
+        return;
+    }
+    if (total == 0) {
+        exam_add(e, "swap", FINDING_GOOD, NULL, "none");
+        return;
+    }
+    double used = total - left, pages = e->after.swapped - e->before.swapped;
+    char moved[48] = "activity unknown";
+    if (e->after.vmstat) snprintf(moved, sizeof moved, "%.0f pages moved just now", pages);
+    bool tenth = used > 0.1 * total;
+    exam_add(e, "swap",
+             pages > 0 ? FINDING_BAD
+             : tenth   ? FINDING_NOTE
+                       : FINDING_GOOD,
+             "Free memory, then bring swapped pages back: sudo swapoff -a && sudo swapon -a",
+             "%.1f of %.1f GiB used; %s", used / 0x1p20, total / 0x1p20, moved);
 }
 
 static void numa(exam *e) {
@@ -102,6 +129,8 @@ static void numa(exam *e) {
 
 void examine_memory(exam *e) {
     huge_pages(e);
+    page_size(e);
     memory(e);
+    swap(e);
     numa(e);
 }

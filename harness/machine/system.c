@@ -1,4 +1,4 @@
-/* Examines system and program: hypervisor, address randomization, build, tuning.
+/* Examines system and program: clock source, hypervisor, address randomization, build, tuning.
  * SPDX-License-Identifier: MIT */
 #include "build_info.h"
 #include "machine/exam.h"
@@ -14,14 +14,51 @@
 
 #define DMI "/sys/class/dmi/id/"
 
+static void clocksource(exam *e) {
+    static const char *const fast[] = {"tsc", "arch_sys_counter", "kvm-clock",
+                                       "hyperv_clocksource_tsc_page", "riscv_clocksource"};
+    static const char *const slow[] = {"hpet", "acpi_pm", "jiffies", "refined-jiffies", "pit"};
+    const char *dir = "/sys/devices/system/clocksource/clocksource0";
+    char now[KERNEL_TEXT], all[KERNEL_TEXT];
+    finding_level level = FINDING_NOTE;
+    if (!kernel_read(now, "%s/current_clocksource", dir)) {
+        exam_unreadable(e, "clocksource", dir);
+        return;
+    }
+    kernel_read(all, "%s/available_clocksource", dir);
+    for (size_t i = 0; i < sizeof fast / sizeof *fast; i++)
+        if (strcmp(now, fast[i]) == 0) level = FINDING_GOOD;
+    for (size_t i = 0; i < sizeof slow / sizeof *slow; i++)
+        if (strcmp(now, slow[i]) == 0) level = FINDING_BAD;
+    finding *f = exam_add(e, "clocksource", level, NULL, "%.32s (available: %.64s)", now, all);
+    if (level != FINDING_GOOD)
+        snprintf(f->advice, sizeof f->advice,
+                 "Reads may be slow, see timer. If tsc is available: echo tsc | sudo tee "
+                 "%s/current_clocksource",
+                 dir);
+}
+
 static void virtualization(exam *e) {
+    static const char *const makers[] = {"QEMU",
+                                         "KVM",
+                                         "VMware",
+                                         "VirtualBox",
+                                         "innotek",
+                                         "Xen",
+                                         "Virtual Machine",
+                                         "Google Compute",
+                                         "OpenStack",
+                                         "Parallels",
+                                         "Bochs"};
     char vendor[KERNEL_TEXT], product[KERNEL_TEXT], flags[KERNEL_TEXT], dmi[80] = "";
     const bool known = kernel_value("/proc/cpuinfo", "flags\t", flags, sizeof flags);
     if (kernel_read(vendor, DMI "sys_vendor") && kernel_read(product, DMI "product_name"))
         snprintf(dmi, sizeof dmi, " (%.32s %.32s)", vendor, product);
-    const bool guest = (known && strstr(flags, " hypervisor")) ||
-                       kernel_read(product, "/sys/hypervisor/type") ||
-                       kernel_read(vendor, "/proc/device-tree/hypervisor/compatible");
+    bool guest = known && strstr(flags, " hypervisor");
+    for (size_t i = 0; i < sizeof makers / sizeof *makers; i++)
+        guest |= strstr(dmi, makers[i]) != NULL;
+    guest |= kernel_read(product, "/sys/hypervisor/type");
+    guest |= kernel_read(vendor, "/proc/device-tree/hypervisor/compatible");
     if (guest)
         exam_add(e, "virtualization", FINDING_NOTE,
                  "Caches, memory and perhaps cores are shared with other virtual machines: measure "
@@ -81,6 +118,7 @@ static void tuning(exam *e) {
 }
 
 void examine_system(exam *e) {
+    clocksource(e);
     virtualization(e);
     aslr(e);
     build(e);

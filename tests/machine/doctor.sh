@@ -13,8 +13,9 @@ field() { # field TOPIC: "level value"
     grep "^$1 " fields | cut -d' ' -f2-
 }
 
-topics='affinity governor turbo core-kinds smt timer frequency interruptions subnormals openmp load others steal quota
-throttling huge-pages memory numa virtualization aslr build tuning'
+topics='affinity governor turbo core-kinds smt thermal timer frequency interruptions subnormals
+openmp load others steal quota throttling huge-pages page-size memory swap numa clocksource
+virtualization aslr build tuning'
 printf '%s\n' $topics | sort >want
 
 cat >parse.py <<'PYTHON'
