@@ -178,7 +178,8 @@ static bool load_files(const nl_case *c, nl_data *out, char *error, size_t error
     const nl_problem *p = &c->problem;
     const char *path = c->data + 4;
     char other[300];
-    if (!load(path, p->n * p->c * p->s, p->dtype, out->input[NL_X], error, error_size)) return false;
+    if (!load(path, p->n * p->c * p->s, p->dtype, out->input[NL_X], error, error_size))
+        return false;
     for (nl_arg a = NL_GAMMA; a <= NL_BETA; a++)
         if (out->input[a] && sibling(path, nl_args[a].name, other, sizeof other) &&
             !load(other, p->c, NL_F32, out->input[a], error, error_size))

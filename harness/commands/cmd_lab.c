@@ -30,34 +30,43 @@ static void list(void) {
     printf("\n`normlab lab 1` (or a name) writes a lab's files into the current folder.\n");
 }
 
+enum { PARTS = 3 };
+
+typedef struct file {
+    char path[100];
+    const char *text, *about;
+} file;
+
 /* False: after a message. */
-static bool write_new(const lab *l, const char *path, const char *text) {
-    FILE *out = fopen(path, "wx");
-    if (out && text == l->page) lab_write_page(l, out);
-    if (out && text != l->page) fputs(text, out);
+static bool write_new(const lab *l, const file *f) {
+    FILE *out = fopen(f->path, "wx");
+    if (out && f->text == l->page) lab_write_page(l, lab_project(), out);
+    if (out && f->text != l->page) fputs(f->text, out);
     bool ok = out && !ferror(out);
     if (out) ok = fclose(out) == 0 && ok;
-    return ok || options_fail("cannot write %s: %s", path, strerror(errno));
+    return ok || options_fail("cannot write %s: %s", f->path, strerror(errno));
 }
 
 static int write_lab(const lab *l) {
-    struct {
+    const struct {
         const char *end, *text, *about;
-        char path[100];
-    } files[] = {{"md", l->page, "the task", ""},
-                 {"c", l->start, "the file to begin with", ""},
-                 {"txt", l->assignment, "the assignment: cases and points", ""}};
-    enum { FILES = sizeof files / sizeof *files };
-    for (int i = 0; i < FILES; i++) {
-        snprintf(files[i].path, sizeof files[i].path, "%s.%s", l->name, files[i].end);
-        if (!files[i].text || access(files[i].path, F_OK) != 0) continue;
-        options_fail("%s is there already: rename it, or work in another folder", files[i].path);
+    } parts[PARTS] = {{"md", l->page, "the task"},
+                      {"c", l->start, "the file to begin with"},
+                      {"txt", l->assignment, "the assignment: cases and points"}};
+    file files[PARTS];
+    size_t count = 0;
+    for (int i = 0; i < PARTS; i++) {
+        if (!parts[i].text) continue;
+        file *f = &files[count++];
+        *f = (file){.text = parts[i].text, .about = parts[i].about};
+        snprintf(f->path, sizeof f->path, "%s.%s", l->name, parts[i].end);
+        if (access(f->path, F_OK) != 0) continue;
+        options_fail("%s is there already: rename it, or work in another folder", f->path);
         return NL_EXIT_USAGE;
     }
-    for (int i = 0; i < FILES; i++)
-        if (files[i].text && !write_new(l, files[i].path, files[i].text)) return NL_EXIT_FAILED;
-    for (int i = 0; i < FILES; i++)
-        if (files[i].text) printf("%-20s %s\n", files[i].path, files[i].about);
+    for (size_t i = 0; i < count; i++)
+        if (!write_new(l, &files[i])) return NL_EXIT_FAILED;
+    for (size_t i = 0; i < count; i++) printf("%-20s %s\n", files[i].path, files[i].about);
     printf("\nNext: read %s.md", l->name);
     if (l->start) printf(", work on %s.c, and run\n  normlab try %s.c --watch", l->name, l->name);
     if (l->assignment) printf("\n  normlab grade %s %s.c", l->name, l->name);

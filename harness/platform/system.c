@@ -1,8 +1,8 @@
 /* SPDX-License-Identifier: MIT */
 #include "platform/system.h"
 
-#include <stdlib.h>
 #include <fcntl.h>
+#include <stdlib.h>
 #include <sys/mman.h>
 #include <unistd.h>
 

@@ -5,6 +5,7 @@
 
 #include <string.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 static const lab labs[] = {
 #include "labs.inc" /* generated: cmake/labs.cmake */
@@ -41,12 +42,37 @@ const char *lab_takes(const lab *l, char text[100]) {
     return copy_line(line ? line + strlen(key) : "", text);
 }
 
-void lab_write_page(const lab *l, FILE *out) {
-    static const char project[] = "](../../";
-    const char *at = l->page;
-    for (const char *link; (link = strstr(at, project)); at = link + strlen(project))
-        fprintf(out, "%.*s](%s/", (int)(link - at), at, BUILD_SOURCE);
-    fputs(at, out);
+const char *lab_project(void) {
+    return BUILD_SOURCE;
+}
+
+/* Turns a link of a page in labs/NAME, "../../docs/x.md", into a path from the project's folder. */
+static void from_project(const lab *l, const char *to, int length, char path[300]) {
+    if (length > 6 && strncmp(to, "../../", 6) == 0)
+        snprintf(path, 300, "%.*s", length - 6, to + 6);
+    else
+        snprintf(path, 300, "labs/%s/%.*s", l->name, length, to);
+}
+
+void lab_write_page(const lab *l, const char *project, FILE *out) {
+    const bool there = access(project, R_OK) == 0;
+    for (const char *at = l->page; *at; at++) {
+        const char *text = at + (strncmp(at, "![", 2) == 0) + 1, *end = text + strcspn(text, "]");
+        const bool link = text[-1] == '[' && strncmp(end, "](", 2) == 0 && end[2] != '#' &&
+                          strncmp(end + 2, "http", 4) != 0;
+        const int length = link ? (int)strcspn(end + 2, ")") : 0;
+        char path[300];
+        if (!link) {
+            fputc(*at, out);
+            continue;
+        }
+        from_project(l, end + 2, length, path);
+        if (there)
+            fprintf(out, "%.*s](%s/%s)", (int)(end - at), at, project, path);
+        else
+            fprintf(out, "%.*s (%s)", (int)(end - text), text, path);
+        at = end + 2 + length;
+    }
 }
 
 bool lab_assignment(const char *what, assignment *out, char *error, size_t size) {

@@ -22,9 +22,12 @@ const lab *lab_find(const char *name);
 const char *lab_title(const lab *l, char text[100]);
 const char *lab_takes(const lab *l, char text[100]);
 
-/* Writes the page. Its links, which begin with ../../, lead into the folder from which this program
- * was built. */
-void lab_write_page(const lab *l, FILE *out);
+/* Writes the page. The page's links lead into the project's folder, or become text if this machine
+ * has no such folder. */
+void lab_write_page(const lab *l, const char *project, FILE *out);
+
+/* The folder from which this program was built. */
+const char *lab_project(void);
 
 /* Reads the assignment from a file, from a folder, or from a lab by lab_find(), in this order.
  * False: `error` has the reason. */

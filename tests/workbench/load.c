@@ -3,6 +3,7 @@
 #include "jobs.h"
 #include "layer.h"
 #include "registry.h"
+#include "workbench/lab.h"
 #include "workbench/load.h"
 
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) {
@@ -80,4 +81,17 @@ Test(load, best_never_chooses_it) {
         p.dtype = (nl_dtype)(j % NL_DTYPES);
         cr_assert_neq(nl_best(&p, 1), &added, "nl_best() of %s", spelled(&p));
     }
+}
+
+Test(load, a_page_without_the_project_has_no_links) {
+    char *text = NULL;
+    size_t size;
+    FILE *out = open_memstream(&text, &size);
+    lab_write_page(lab_find("1"), "/no/such/folder", out);
+    fclose(out);
+    cr_expect(strstr(text, "*The formulas* of docs/forward.md (docs/forward.md)"), "%s", text);
+    cr_expect(
+        strstr(text, "\nHow does the error grow with the length of the row? (docs/pictures/"));
+    cr_expect(!strstr(text, "](..") && !strstr(text, "](/"));
+    free(text);
 }
