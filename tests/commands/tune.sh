@@ -61,7 +61,7 @@ follows() {
             want = "18446744073709551615"
             for (i = n; i && (won[i] == first || won[i] == "not resolved"); i--)
                 if (won[i] == first) want = size[i]
-            if ($0 ~ / stays: .* again$/) { if (!again) exit 1 }
+            if ($0 ~ / stays: .* second test$/) { if (!again) exit 1 }
             else if ($0 ~ / stays: /) { if (n && (want !~ /^1844/ || won[n] != "not resolved")) exit 1 }
             else if ($2 != want) exit 1
             seen++
