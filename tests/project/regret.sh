@@ -30,6 +30,10 @@ is "without the choice there is no regret" "{}" "$row
 print(regrets([row('a', 'fast', '1.5'), row('b', 'best', '1', 'baseline', verdict='FAIL'), row('b', 'fast', '2')]))"
 is "asked for cached stores" "{'a/stores=cached': (2.0, 'best', 'x/rows_pipelined')}" "$row; c = 'a/stores=cached'
 print(regrets([best(c), row(c, 'x/rows_streaming', '3'), row(c, 'x/rows_pipelined', '2')]))"
+is "with the choice's stores" "{'a': (1.5, 'best', 'x/rows_pipelined')} {'a': (2.0, 'best', 'x/rows_pipelined')}" "$row
+print(regrets([best('a'), row('a', 'x/rows_streaming', '3'), row('a', 'x/rows_pipelined', '1.5')], True), regrets([best('a'), row('a', 'x/rows_pipelined', '2')]))"
+is "a choice that streams" "(3.0, 'x_streaming', 'x/rows_streaming')" "$row
+print(regrets([row('a', 'x_streaming', '1', 'baseline'), row('a', 'x/rows_streaming', '3'), row('a', 'x/rows_pipelined', '4')], True)['a'])"
 is "asked for streaming stores" "{'a/stores=streaming': (3.0, 'best', 'x/rows_streaming')}" "$row; c = 'a/stores=streaming'
 print(regrets([best(c), row(c, 'x/rows_streaming', '3'), row(c, 'x/rows_pipelined', '4')]))"
 is "a choice that no competitor reaches" "1.0" "$row; c = 'a/stores=streaming'
@@ -56,9 +60,9 @@ exit "${code:-0}"
 END
 chmod +x program
 ran "regret.py" 0 python3 scripts/regret.py --program ./program --seed 7 --shapes 200 --threads 3 --seconds 0.5
-check "  the mean, the 99th percentile and the worst" "$(tail -1 stdout |
-    grep -q '^200 shapes of seed 7, 3 thread(s), 1 pass(es): regret 10.950 in the mean, 20.70 in 99 %, 20.90 at worst$' || shows cat stdout stderr)"
-check "  the twenty worst, the worst first" "$([ "$(cut -c 1-6 stdout | head -3 | tr -d '\n ')" = 20.9020.8020.70 ] && [ "$(wc -l <stdout)" -eq 21 ] || shows cat stdout)"
+check "  the mean, the 99th percentile and the worst" "$(tail -3 stdout | paste -sd ' ' |
+    grep -q '^200 shapes of seed 7, 3 thread(s), 1 pass(es) regret: 10.950 in the mean, 20.70 in 99 %, 20.90 at worst among' || shows cat stdout stderr)"
+check "  the twenty worst, the worst first" "$([ "$(cut -c 1-6 stdout | head -3 | tr -d '\n ')" = 20.9020.8020.70 ] && [ "$(wc -l <stdout)" -eq 23 ] || shows cat stdout)"
 check "  what it asks for" "$(grep -qx -- '--impl optimized/\*,best --baseline best --threads 3 --seconds 0.5 --out .*/results/regret-drawn.csv' options || shows cat options)"
 cp stdout first
 python3 scripts/regret.py --program ./program --seed 7 --shapes 200 --threads 3 >stdout
@@ -69,5 +73,5 @@ says "normlab bench: exit code 3"
 small=$(python3 -c "import random, sys; sys.path.insert(0, 'scripts'); from regret import *
 print(next(seed for seed in range(10000) if (shape := drawn(random.Random(seed)).split('/')[3]) and math.prod(map(int, shape.split('x'))) < 4096))")
 ran "a shape of the real program" 0 python3 scripts/regret.py --program "$normlab" --seed "$small" --shapes 1 --seconds 0.001
-check "  has a regret" "$(grep -Eq "^1 shapes of seed $small, 1 thread\(s\), 1 pass\(es\): regret [0-9]+\.[0-9]{3} in the mean" stdout || shows cat stdout stderr)"
+check "  has a regret" "$(grep -Eq "^1 shapes of seed $small, 1 thread\(s\), 1 pass\(es\)" stdout && grep -Eq "^regret: [0-9]+\.[0-9]{3} in the mean" stdout || shows cat stdout stderr)"
 summary
