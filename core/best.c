@@ -167,7 +167,8 @@ static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_imp
 
 /* Do adjacent rows of y (or dx) share a cache line (forward: half a line)? */
 static bool share_lines(const nl_problem *p) {
-    return p->c * nl_dtype_size(p->dtype) % (p->pass == NL_FORWARD ? 32 : 64) != 0;
+    const size_t elements = p->c | p->y_stride.row | p->y_stride.outer;
+    return elements * nl_dtype_size(p->dtype) % (p->pass == NL_FORWARD ? 32 : 64) != 0;
 }
 
 /* Forward in 16 bits: does some of x come from memory, while three rows of floats, gamma and beta

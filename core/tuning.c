@@ -129,10 +129,11 @@ static void decide(void) {
                          .second = cache_bytes(2, (size_t)1 << 20),
                          .last = bounded(third, (size_t)8 << 20, (size_t)64 << 20)};
     caches.is_far = third > caches.last;
-    const size_t half = caches.last / 2; /* the other half is for x */
-    now = (nl_tuning){.stream_bytes = half,
-                      .stream_backward = half,
-                      .stream_batch = half,
+    /* Half is for x; far caches gain less, so streaming pays sooner. */
+    const size_t output = caches.last / (caches.is_far ? 4 : 2);
+    now = (nl_tuning){.stream_bytes = output,
+                      .stream_backward = output,
+                      .stream_batch = output,
                       .fork_forward = NL_FORK_FORWARD,
                       .fork_backward = NL_FORK_BACKWARD * (threads_sleep() ? 4u : 1u),
                       .fork_batch = NL_FORK_BATCH};
@@ -164,7 +165,10 @@ void nl_tuning_use(const nl_tuning *t) {
 void nl_tuning_describe(char *text, size_t size) {
     nl_tuning t = *nl_tuning_now();
     size_t length = (size_t)snprintf(text, size, "%s", source);
-    for (const struct key *k = keys; k < keys + KEYS && length < size; k++)
-        length += (size_t)snprintf(text + length, size - length, "%s %s %zu", k == keys ? ":" : ",",
-                                   k->name, *field(&t, k));
+    for (const struct key *k = keys; k < keys + KEYS && length < size; k++) {
+        char number[24] = "never";
+        if (*field(&t, k) != SIZE_MAX) snprintf(number, sizeof number, "%zu", *field(&t, k));
+        length += (size_t)snprintf(text + length, size - length, "%s %s %s", k == keys ? ":" : ",",
+                                   k->name, number);
+    }
 }

@@ -15,7 +15,9 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
     static const row_recipe cached = {.statistics = CERTIFIED},
                             streams = {.statistics = CERTIFIED, .streaming = true};
     (void)threads;
-    const row_recipe *q = a->plan && a->plan->streams ? &streams : &cached;
+    const nl_view v = nl_view_of(p, a);
+    const bool whole_lines = a->plan && a->plan->streams && !rows_share(&v, 64);
+    const row_recipe *q = whole_lines ? &streams : &cached;
     if (!a->residual && !casts(p))
         rows_short_forward(p, a);
     else if (p->dtype == NL_F32 || p->c <= (a->residual ? 1 : 2) * VLEN)

@@ -251,7 +251,10 @@ void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_
     const bool half = p->dtype == NL_F16, centred = nl_layers[p->op].centred, cast = casts(p);
     const bool plus_one = nl_layers[p->op].plus_one;
     const rows_call call = {p, a, q};
-    if (lacks_parameters(p, a))
+    const nl_view v = nl_view_of(p, a);
+    if (q->streaming && rows_share(&v, 32)) /* only rows_forward() collects shared lines */
+        rows_forward(p, a, q);
+    else if (lacks_parameters(p, a))
         with_parameters(rows_kept_forward, p, a, q);
     else if (a->residual && a->gamma && !a->beta && !centred && !plus_one && cast)
         (half ? residual_cast_f16 : residual_cast_bf16)(&call);

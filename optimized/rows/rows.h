@@ -78,6 +78,13 @@ NL_INLINE bool casts(const nl_problem *p) {
     return p->casting == NL_CAST_BEFORE_WEIGHT && p->dtype != NL_F32;
 }
 
+/* Do adjacent rows of y share a block of `bytes` bytes, such as a cache line? Streaming stores are
+ * fast only for whole lines. */
+NL_INLINE bool rows_share(const nl_view *v, size_t bytes) {
+    const nl_stride y = v->rows ? v->rows->y : (nl_stride){v->y_step, v->y_step};
+    return ((uintptr_t)v->y | (v->c | y.row | y.outer) * nl_dtype_size(v->t)) % bytes != 0;
+}
+
 /* The longest row for which missing parameters are filled in, in bytes and in elements: row and
  * parameters fit a first-level cache. */
 enum { FILLED_BYTES = 8192, FILLED = FILLED_BYTES / 2 };

@@ -101,9 +101,7 @@ NL_INLINE void all_rows(nl_view v, row_recipe q) {
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
     const size_t together = rows_together(&whole), columns = together > 1 ? COLUMNS : v.c;
-    const nl_stride y = v.rows ? v.rows->y : (nl_stride){v.y_step, v.y_step};
-    const size_t bytes = (v.c | y.row | y.outer) * nl_dtype_size(v.t);
-    const bool whole_rows = ((uintptr_t)v.y | bytes) % LINE == 0;
+    const bool whole_rows = !rows_share(&v, LINE);
     row_ends ends = row_ends_of(v);
     for (size_t r = 0; r < v.n;) {
         row_group g = {.rows = 0};

@@ -250,9 +250,6 @@ NL_INLINE void rows_by_length(const nl_view *whole, nl_view v, bool streams, boo
 
 NL_INLINE void rows_of_type(const nl_view *whole, nl_dtype t, bool streams) {
     nl_view v = *whole;
-    const nl_stride y = v.rows ? v.rows->y : (nl_stride){v.c, v.c};
-    const size_t bytes = (v.c | y.row | y.outer) * nl_dtype_size(t);
-    streams = streams && ((uintptr_t)v.y | bytes) % 64 == 0;
     v.t = t, v.residual = v.residual_out = NULL;
     if (v.centred)
         rows_by_length(whole, v, streams, true);
@@ -274,7 +271,7 @@ static NL_OUTLINED void rows_bf16(const nl_view *v, bool streams) {
 
 void rows_short_forward(const nl_problem *p, const nl_forward_args *a) {
     const nl_view v = nl_view_of(p, a);
-    const bool streams = a->plan && a->plan->streams;
+    const bool streams = a->plan && a->plan->streams && !rows_share(&v, 64);
     switch (v.t) {
     case NL_F32: rows_f32(&v, streams); break;
     case NL_F16: rows_f16(&v, streams); break;

@@ -136,6 +136,24 @@ Test(routing, rows_and_gaps_change_no_order) {
     cr_assert(gaps || rung("rows_kept")->c_max < 128, "no gap changes the choice");
 }
 
+/* Narrow 16-bit rows do not stream if they share cache lines, be it for their width or a gap in y. */
+Test(routing, shared_lines_do_not_stream) {
+    need_optimized();
+    const int threads = 1;
+    size_t gaps = 0;
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        nl_problem p = draw(i, 27);
+        if (p.op > NL_QWEN2_RMSNORM || p.op == NL_BATCHNORM || p.dtype == NL_F32 || p.c > 512)
+            continue;
+        p.stores = NL_STORES_AUTO;
+        const bool packed = streams(&p);
+        p.y_stride.row = (p.c | 1) + 2 * below(p.c, 13, i);
+        HOLDS(!streams(&p), "odd rows stream");
+        gaps += packed;
+    }
+    cr_assert(gaps, "no gap changes the stores");
+}
+
 /* If a threaded rung of a narrower instruction set is named, its threads stay in that set. */
 Test(routing, threads_stay_in_the_instruction_set) {
     need_optimized();
