@@ -130,10 +130,19 @@ def everybodys(answers):
     return next(iter(decided or answers or ["not measured yet"]))
 
 
+GROUPS = {  # quantities of the claims; all other quantities are counted or are errors
+    "RMSNorm's time beside LayerNorm's": {"saving", "speedup"},
+    "Time saved in other ways": {"rival_saving", "rival_speedup", "root_speedup"},
+    "Operations, bytes and parameters": {"flops_share", "gated_outputs", "norm_inputs", "parameters", "scans", "state_bytes",
+                                         "state_share", "traffic"},
+    "Values and errors": set(),
+}
+
+
 def claims_table():
-    """A table with a column for each machine, and with their common answer if they agree."""
+    """A table for each group, with a column for each machine, and with their common answer if they agree."""
     everywhere = machines()
-    lines = []
+    lines = {group: [] for group in GROUPS}
     for name in claims():
         own = {machine: [row for row in rows if row["name"] == name and row["setting"] == "0"]
                for machine, rows in everywhere.items()}
@@ -145,20 +154,22 @@ def claims_table():
             timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else in `sentence`
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "not measured")
-        lines.append([cell.replace("|", "\\|") for cell in cells])
+        group = next((group for group, quantities in GROUPS.items() if row["quantity"] in quantities), [*GROUPS][-1])
+        lines[group].append([cell.replace("|", "\\|") for cell in cells])
     heads = ["claim", "said by", "answer", "it holds when", *everywhere]
-    return "\n".join([markers.table(heads, lines, len(heads)), "", *map(about, everywhere)])
+    tables = (f"### {group}\n\n{markers.table(heads, rows, len(heads))}\n" for group, rows in lines.items() if rows)
+    return "\n".join([*tables, *map(about, everywhere)])
 
 
 CHAPTER = [  # (setting in words, mode, case)
-    ("single operations, as a framework's graph of 2019", "unfused", "forward/f32/64x1024/normal"),
-    ("single operations, more rows", "unfused", "forward/f32/16384x1024/normal"),
+    ("unfused: single operations, as a framework's graph of 2019", "unfused", "forward/f32/64x1024/normal"),
+    ("unfused, more rows", "unfused", "forward/f32/16384x1024/normal"),
     ("one fused kernel in plain C, one accumulator for a sum", "scalar", "forward/f32/64x1024/normal"),
     ("one fused kernel with vectors", "simd", "forward/f32/4x1024/normal"),
     ("one fused kernel with vectors, more rows", "simd", "forward/f32/64x1024/normal"),
     ("one fused kernel with vectors, forward and backward", "simd", "both/f32/64x1024/normal"),
     ("one fused kernel with vectors and streaming stores", "streaming", "forward/f32/16384x1024/normal"),
-    ("RMSNorm as single operations, LayerNorm as one kernel", "unfused_rms", "forward/f32/64x1024/normal"),
+    ("RMSNorm unfused, LayerNorm as one kernel", "unfused_rms", "forward/f32/64x1024/normal"),
 ]
 
 
