@@ -132,7 +132,8 @@ static void write_table_timing(report *r, const row *w) {
                 exp(-t->log_ratio.median), comparison_name(t->verdict));
     if (t->impossible) fprintf(r->table, "\n%*sIMPOSSIBLE: faster than copying", NAME + 3, "");
     if (!w->is_baseline && t->verdict == NOT_RESOLVED && t->rounds_to_go < 10000)
-        fprintf(r->table, "\n%*swould need about %zu more rounds", NAME + 3, "", t->rounds_to_go);
+        fprintf(r->table, "\n%*swould need about %zu more round%s", NAME + 3, "", t->rounds_to_go,
+                t->rounds_to_go == 1 ? "" : "s");
 }
 
 /* The significant digits that fit seven columns. */
