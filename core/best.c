@@ -6,6 +6,7 @@
 #include "isa.h"
 #include "parallel.h"
 #include "registry.h"
+#include "strides.h"
 #include "tuning.h"
 
 #include <stdatomic.h>
@@ -98,6 +99,14 @@ static bool narrow(const nl_problem *p) {
     return p->op != NL_BATCHNORM && p->c <= 128;
 }
 
+/* Forward: does each run of `inner` strided rows end too soon? At its end streaming waits for the
+ * stores, and reads the next run without having prefetched it. */
+static bool in_short_runs(const nl_problem *p) {
+    enum { SHORT_RUN = 8 << 10 };
+    return p->inner > 1 && p->pass == NL_FORWARD &&
+           p->inner * p->c * nl_dtype_size(p->dtype) < SHORT_RUN && !nl_is_packed(p);
+}
+
 /* Bytes of y, or of dx. */
 static size_t bytes_of(const nl_problem *p) {
     return p->n * p->c * p->s * nl_dtype_size(p->dtype);
@@ -106,7 +115,7 @@ static size_t bytes_of(const nl_problem *p) {
 /* Does a thread's share of the output bypass the caches? p->stores decides; AUTO compares sizes. */
 static bool streams(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
-    if (narrow(p)) return false;
+    if (narrow(p) || in_short_runs(p)) return false;
     const nl_tuning *t = nl_tuning_now();
     const size_t bytes = threads == 1 ? bytes_of(p) : bytes_of(p) / (size_t)threads;
     const size_t backward = p->dtype == NL_F32 ? t->stream_backward : t->stream_bytes;
@@ -151,9 +160,9 @@ static bool kept_fits(const nl_problem *p, const nl_caches *k) {
     return p->c * (5 * sizeof(float) + 6) <= k->first / 3 * 2;
 }
 
-/* Forward: are the rows too short (a few cache lines) for prefetching to pay? */
+/* Are the rows too short (a few cache lines) for prefetching to pay? */
 static bool brief(const nl_problem *p) {
-    return p->pass == NL_FORWARD && p->c < 256;
+    return p->c < (p->pass == NL_BACKWARD ? 160 : 256);
 }
 
 /* Does pipelining (summing the next row while writing this row) lose? Never in 16 bits. In f32 it
@@ -193,10 +202,12 @@ static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
 }
 
 /* Does streaming lose (docs/optimized.md)? It loses for 16-bit rows that share cache lines and are
- * narrow enough for the kept rungs (backward: at most half as wide). */
+ * narrow enough for the kept rungs (backward: at most half as wide). Forward in f32: if there are
+ * gaps between such rows, since no line becomes whole. */
 static bool better_cached(const nl_problem *p) {
-    if (p->stores == NL_STORES_STREAMING) return false;
-    return p->dtype != NL_F32 && share_lines(p) && p->c <= (p->pass == NL_BACKWARD ? 512 : 1024);
+    if (p->stores == NL_STORES_STREAMING || !share_lines(p)) return false;
+    if (p->dtype == NL_F32) return p->y_stride.row && p->pass == NL_FORWARD && p->c <= 256;
+    return p->c <= (p->pass == NL_BACKWARD ? 512 : 1024);
 }
 
 /* Are channels read as columns (SHORT in batch/batch.h) of tensors larger than the second-level

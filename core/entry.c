@@ -273,10 +273,16 @@ typedef struct call {
     nl_plan plan;
     nl_fork fork;
     nl_rows rows;
-    nl_problem floats;
+    nl_problem floats, cached;
 } call;
 
-static nl_status begin(call *k, const nl_impl *impl, const nl_problem *p, int threads) {
+/* In place, a store's line has just been read: streaming would save nothing. */
+static nl_status begin(call *k, const nl_impl *impl, const nl_problem *p, int threads,
+                       bool in_place) {
+    if (in_place && p->stores == NL_STORES_AUTO) {
+        k->cached = *p, k->cached.stores = NL_STORES_CACHED;
+        p = &k->cached;
+    }
     k->p = p, k->named = impl, k->packed = nl_is_packed(p);
     const nl_status status = check_problem(p, &impl, threads, k->packed);
     if (status != NL_OK) return status;
@@ -321,7 +327,7 @@ nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_
     if (p->pass == NL_BACKWARD)
         return fail(NL_BAD_ARGUMENT, "nl_forward was given a backward problem: use nl_backward");
     call k;
-    nl_status status = begin(&k, impl, p, threads);
+    nl_status status = begin(&k, impl, p, threads, args->y == args->x);
     if (status != NL_OK) return status;
 
     nl_forward_args a = *args;
@@ -360,7 +366,8 @@ nl_status nl_backward(const nl_impl *impl, const nl_problem *p, const nl_backwar
         return fail(NL_BAD_ARGUMENT, "nl_backward was given a %s problem: use nl_forward",
                     (unsigned)p->pass < NL_PASSES ? nl_pass_name(p->pass) : "nonsensical");
     call k;
-    nl_status status = begin(&k, impl, p, threads);
+    const bool in_place = args->dx == args->dy || args->dx == args->dresidual;
+    nl_status status = begin(&k, impl, p, threads, in_place);
     if (status != NL_OK) return status;
 
     nl_backward_args a = *args;

@@ -65,7 +65,8 @@ typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
 
 /* How y or dx is stored. STREAMING bypasses the caches, which saves memory traffic; CACHED leaves
- * the output in the caches for its next reader; AUTO decides by size (nl_best()). */
+ * the output in the caches for its next reader; AUTO decides by size (nl_best()), and is CACHED in
+ * calls in place: if y is x, or dx is dy or dresidual. */
 typedef enum nl_stores { NL_STORES_AUTO, NL_STORES_CACHED, NL_STORES_STREAMING } nl_stores;
 
 /* BAD_ARGUMENT: the problem or a buffer is invalid. UNSUPPORTED: the implementation does not take
@@ -254,8 +255,9 @@ NL_API const char *nl_isa_best(void);
 /* The recommended implementation for the problem and `threads` threads, on the widest ISA that runs
  * here; nl_forward(NULL, ...) runs it. NULL if none accepts the problem. Small problems get an
  * implementation without threads. Outputs larger than the caches get a streaming one, unless
- * p->stores decides. `normlab tune` can write thresholds to a file; the environment variable
- * NL_TUNING names this file, which replaces the default thresholds.
+ * p->stores decides (for a call in place, set it to NL_STORES_CACHED). `normlab tune` can write
+ * thresholds to a file; the environment variable NL_TUNING names this file, which replaces the
+ * default thresholds.
  *
  * In row norms the bits of a row's y and dx (except NaN payloads) do not depend on n, row position,
  * other rows, threads, alignment or stores. The implementation must be the same, or nl_best() must

@@ -5,8 +5,8 @@
                       [--program build/release/normlab] [--peers]
 
 The shapes have rows of 16 to 16384 elements, and 2^10 to 2^24 elements in all. They cover every layer, pass and type,
-with and without residual, gamma, beta and a cast before the weight, gaps between rows, pictures (BatchNorm), and stores
-that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same rounds. Of several
+with and without residual, gamma, beta and a cast before the weight, gaps between rows, pictures (BatchNorm), in place,
+and with stores that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same rounds. Of several
 passes, in fresh processes, each rung's middle ratio counts: in one pass the fastest of many rungs is partly luck. If
 the caller chooses the stores, only rungs with these stores compete. Prints the worst shapes, and the mean, the 99th
 percentile and the largest regret, also among rungs that store as the choice does: streaming often wins here only
@@ -50,6 +50,7 @@ def drawn(random):
         options += random.choice([[], [], ["cast-before-weight"]])
         options += random.choice([[], [], [], ["no-affine"], ["no-beta"] if op == "layernorm" else []])
     options += random.choice([[], [], ["stores=cached"], ["stores=streaming"]])
+    options += random.choice([[], [], [], ["in-place"]])
     return f"{op}/{direction}/{dtype}/{n}x{c}" + (f"x{s}" if s > 1 else "") + "/" + "/".join(options)
 
 

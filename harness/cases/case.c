@@ -16,6 +16,12 @@ unsigned case_args(const nl_case *c) {
     return args;
 }
 
+const nl_impl *case_best(const nl_case *c, int threads) {
+    nl_problem p = c->problem;
+    if (c->in_place && p.stores == NL_STORES_AUTO) p.stores = NL_STORES_CACHED;
+    return nl_best(&p, threads);
+}
+
 bool case_is_exact(const nl_case *c) {
     bool all = c->kind[NL_X].exact;
     for (nl_arg a = 0; a < NL_ARGS; a++) all = all && (a == NL_X || !c->kind[a].value);

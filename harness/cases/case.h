@@ -49,6 +49,9 @@ bool case_is_random(const nl_case *c);
 /* Returns the OR of NL_BIT() of the call's arguments. */
 unsigned case_args(const nl_case *c);
 
+/* The choice of nl_forward(NULL, ...) or nl_backward(NULL, ...), which do not stream in place. */
+const nl_impl *case_best(const nl_case *c, int threads);
+
 /* Returns the output that may overwrite this input, or NL_ARGS. */
 nl_arg case_output_over(const nl_case *c, nl_arg input);
 

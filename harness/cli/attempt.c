@@ -141,8 +141,8 @@ const nl_impl *attempt_naive(const nl_problem *p) {
 
 static bool races(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    return nl_accepts(impl, &c->problem) && (impl == j->impl || is_naive(impl, &c->problem) ||
-                                             impl == nl_best(&c->problem, j->o->threads));
+    return nl_accepts(impl, &c->problem) &&
+           (impl == j->impl || is_naive(impl, &c->problem) || impl == case_best(c, j->o->threads));
 }
 
 static bool is_baseline(void *context, const nl_impl *impl, const nl_case *c) {

@@ -40,7 +40,7 @@ static bool match_any(const char *patterns, const nl_impl *impl, const nl_case *
                       bool race) {
     for (const char *p = patterns;; p++) {
         size_t length = strcspn(p, ",");
-        if (is_best(p, length) ? c && impl == nl_best(&c->problem, threads)
+        if (is_best(p, length) ? c && impl == case_best(c, threads)
                                : matches(p, length, impl, race))
             return true;
         p += length;

@@ -261,13 +261,43 @@ Test(routing, wide_rows) {
 }
 
 static int given;
+static bool streamed;
 
 static void note_forward(const nl_problem *p, const nl_forward_args *a, int threads) {
-    (void)p, (void)a, given = threads;
+    (void)p, streamed = a->plan->streams, given = threads;
 }
 
 static void note_backward(const nl_problem *p, const nl_backward_args *a, int threads) {
-    (void)p, (void)a, given = threads;
+    (void)p, streamed = a->plan->streams, given = threads;
+}
+
+/* In place, the line of a store has just been read. */
+Test(routing, nothing_streams_in_place) {
+    enum { N = 64, C = 256 };
+    static const nl_impl spy =
+        TEST_IMPL(.heeds_stores = true, .forward = note_forward, .backward = note_backward);
+    static float x[N * C], dy[N * C], dresidual[N * C], y[N * C], gamma[C], mean[N], rstd[N];
+    void *const outputs[][3] = {{y, x, x}, {y, dy, dresidual}};
+    nl_problem p = {.op = NL_LAYERNORM, .n = N, .c = C, .s = 1, .eps = 1e-5f};
+    for (int i = 0; i < 3 * (NL_STORES_STREAMING + 1); i++) {
+        p.stores = (nl_stores)(i / 3);
+        const bool expected =
+            p.stores == NL_STORES_AUTO ? i % 3 == 0 : p.stores == NL_STORES_STREAMING;
+        const nl_forward_args f = {.x = x, .y = outputs[0][i % 3]};
+        p.pass = NL_FORWARD;
+        cr_assert_eq(nl_forward(&spy, &p, &f, 1), NL_OK, "%s", nl_message());
+        cr_expect(streamed == expected, "forward, stores %d, output %d", i / 3, i % 3);
+        const nl_backward_args b = {.x = x,
+                                    .dy = dy,
+                                    .dresidual = dresidual,
+                                    .gamma = gamma,
+                                    .mean = mean,
+                                    .rstd = rstd,
+                                    .dx = outputs[1][i % 3]};
+        p.pass = NL_BACKWARD;
+        cr_assert_eq(nl_backward(&spy, &p, &b, 1), NL_OK, "%s", nl_message());
+        cr_expect(streamed == expected, "backward, stores %d, output %d", i / 3, i % 3);
+    }
 }
 
 static float memory[NL_ARGS][40000];
