@@ -21,6 +21,16 @@ def _refusal(ctx: Any, *_: Any) -> None:
     raise RuntimeError("normlab.torch has no gradient of a gradient")
 
 
+def _is_plain(args: tuple[Any, ...]) -> bool:
+    """Is there no gradient, transformation, mode or tracer? Then the call goes around PyTorch's dispatch, which takes longer
+    than a small norm."""
+    tensors = [arg for arg in args if isinstance(arg, Tensor)]
+    return (all(type(t) in (Tensor, torch.nn.Parameter) and t.device.type == "cpu" for t in tensors)
+            and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
+            and torch._C._functorch.maybe_current_level() is None and torch._C._len_torch_dispatch_stack() == 0
+            and torch.autograd.forward_ad._current_level < 0 and torch._C._get_tracing_state() is None)
+
+
 def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, output: None,
               gradient: Callable[..., Any] = _refusal) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Any]]:
     """Makes a custom operator from a generator, which yields empty results and then computes their values.
@@ -49,7 +59,12 @@ def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, outpu
         kind: Any = type(steps.__name__, (torch.autograd.Function,), {
             "generate_vmap_rule": True, "forward": staticmethod(forward), "setup_context": staticmethod(keep),
             "backward": staticmethod(gradient)})
-        return lambda *args: (operator if torch.compiler.is_compiling() else kind.apply)(*args)
+
+        def call(*args: Any) -> Any:
+            if torch.compiler.is_compiling():
+                return operator(*args)
+            return compute(*args) if _is_plain(args) else kind.apply(*args)
+        return call
     return make
 
 

@@ -46,7 +46,8 @@ def array(tensor: Optional[Tensor], copy: bool = True) -> Any:
     """The tensor's memory or, with `copy`, a contiguous copy if needed."""
     if tensor is None:
         return None
-    plain = tensor.detach().resolve_neg()
+    plain = tensor.detach() if tensor.requires_grad else tensor
+    plain = plain.resolve_neg() if plain.is_neg() else plain
     plain = plain.contiguous() if copy else plain
     return plain.view(torch.int16).numpy().view(bfloat16()) if plain.dtype == torch.bfloat16 else plain.numpy()
 

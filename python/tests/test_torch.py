@@ -261,3 +261,27 @@ def test_swap_keeps_the_rounding():
     want = qwen3_rms_norm(x, model[0].weight, 1e-6)
     assert nlt.swap(model) == ["0", "1"] and model[0].cast_before_weight and not model[1].cast_before_weight
     same_rounding(model[0](x), *want)
+
+
+def test_calls_without_gradients_go_around_the_dispatch(monkeypatch):
+    from torch.utils._python_dispatch import TorchDispatchMode
+    x, w, b = torch.randn(3, 40, dtype=torch.float64).float(), torch.randn(40), torch.randn(40)
+    want = nlt.layer_norm(x.clone().requires_grad_(), (40,), w, b)
+    seen = []
+
+    class Mode(TorchDispatchMode):
+        def __torch_dispatch__(self, function, types, args=(), kwargs=None):
+            seen.append(str(function))
+            return function(*args, **(kwargs or {}))
+
+    with Mode():
+        assert torch.equal(nlt.layer_norm(x, (40,), w, b), want)
+    assert "normlab.norm.default" in seen
+    with torch.autograd.forward_ad.dual_level(), pytest.raises((NotImplementedError, RuntimeError)):
+        nlt.layer_norm(torch.autograd.forward_ad.make_dual(x, x), (40,), w, b)
+    monkeypatch.setattr(torch.autograd.Function, "apply", classmethod(lambda *_: 1 / 0))
+    assert torch.equal(nlt.layer_norm(x, (40,), w, b), want)
+    with torch.no_grad():
+        assert torch.equal(nlt.layer_norm(x.requires_grad_(), (40,), torch.nn.Parameter(w), b), want)
+    with pytest.raises(ZeroDivisionError):
+        nlt.layer_norm(x.requires_grad_(), (40,), w, b)
