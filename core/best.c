@@ -176,8 +176,9 @@ static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_imp
 
 /* Do adjacent rows of y (or dx) share a cache line (forward: half a line)? */
 static bool share_lines(const nl_problem *p) {
-    const size_t elements = p->c | p->y_stride.row | p->y_stride.outer;
-    return elements * nl_dtype_size(p->dtype) % (p->pass == NL_FORWARD ? 32 : 64) != 0;
+    const nl_stride y = nl_stride_of(p, p->y_stride);
+    return (p->c | y.row | y.outer) * nl_dtype_size(p->dtype) % (p->pass == NL_FORWARD ? 32 : 64) !=
+           0;
 }
 
 /* Forward in 16 bits: does some of x come from memory, while three rows of floats, gamma and beta
@@ -189,8 +190,8 @@ static bool wide_from_memory(const nl_problem *p, const nl_caches *k) {
 /* Forward in 16 bits: do short rows come from memory, with gaps at least half as long as a row?
  * Hardware prefetchers do not follow such rows. */
 static bool gaps_from_memory(const nl_problem *p, const nl_caches *k) {
-    return p->x_stride.row > p->c + p->c / 2 && p->dtype != NL_F32 && p->c <= 512 &&
-           p->stores != NL_STORES_STREAMING && spills(p, k, 3);
+    return nl_stride_of(p, p->x_stride).row > p->c + p->c / 2 && p->dtype != NL_F32 &&
+           p->c <= 512 && p->stores != NL_STORES_STREAMING && spills(p, k, 3);
 }
 
 /* Backward: is one row at a time faster than four? Yes if the first-level cache holds one row but
@@ -206,7 +207,8 @@ static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
  * gaps between such rows, since no line becomes whole. */
 static bool better_cached(const nl_problem *p) {
     if (p->stores == NL_STORES_STREAMING || !share_lines(p)) return false;
-    if (p->dtype == NL_F32) return p->y_stride.row && p->pass == NL_FORWARD && p->c <= 256;
+    const bool gaps = nl_stride_of(p, p->y_stride).row != p->c;
+    if (p->dtype == NL_F32) return gaps && p->pass == NL_FORWARD && p->c <= 256;
     return p->c <= (p->pass == NL_BACKWARD ? 512 : 1024);
 }
 

@@ -4,12 +4,12 @@
 # SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 unset NL_TUNING NL_ISA
-best() { # THREADS SHAPE: what nl_best() picks
-    "$normlab" check --impl best --threads "$1" "layernorm/forward/f32/$2/normal" 2>stderr | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p'
+best() { # THREADS SHAPE [OPTIONS]: what nl_best() picks
+    "$normlab" check --impl best --threads "$1" "layernorm/forward/f32/$2/normal${3-}" 2>stderr | sed -n '2s/^[^,]*,\([^,]*\),.*/\1/p'
 }
-picks() { # WHAT NAME THREADS SHAPE
+picks() { # WHAT NAME THREADS SHAPE [OPTIONS]
     local name
-    name=$(best "$3" "$4")
+    name=$(best "${@:3}")
     check "$1" "$([ "$name" = "optimized/$2" ] || { echo "$name"; head -3 stderr; })"
 }
 
@@ -18,6 +18,7 @@ export NL_TUNING=$work/tuning.txt
 printf 'stream_bytes 262144\nfork_forward 65536\n' >tuning.txt
 picks "below stream_bytes: ordinary" rows_pipelined 1 63x1024
 picks "from stream_bytes on: streaming" rows_streaming 1 64x1024
+picks "in place: ordinary" rows_pipelined 1 64x1024 /in-place
 picks "below fork_forward: one thread" rows_pipelined 2 63x1024
 picks "from fork_forward on: threads" rows_threaded 2 64x1024
 used() { # COMMAND SHAPE: the column threads of rows_threaded, given two

@@ -136,22 +136,30 @@ Test(routing, rows_and_gaps_change_no_order) {
     cr_assert(gaps || rung("rows_kept")->c_max < 128, "no gap changes the choice");
 }
 
-/* Narrow 16-bit rows do not stream if they share cache lines, be it for their width or a gap in y. */
-Test(routing, shared_lines_do_not_stream) {
+/* Narrow rows do not stream if they share cache lines because of a gap in y, nor 16-bit rows because
+ * of their width, nor short runs of strided rows. A stride of c is no gap. */
+Test(routing, some_strided_rows_do_not_stream) {
     need_optimized();
     const int threads = 1;
-    size_t gaps = 0;
+    size_t gaps[2] = {0}, runs = 0;
     for (uint64_t i = 0; i < DRAWS; i++) {
         nl_problem p = draw(i, 27);
-        if (p.op > NL_QWEN2_RMSNORM || p.op == NL_BATCHNORM || p.dtype == NL_F32 || p.c > 512)
-            continue;
+        if (p.op == NL_BATCHNORM || p.op > NL_QWEN2_RMSNORM) continue;
         p.stores = NL_STORES_AUTO;
-        const bool packed = streams(&p);
-        p.y_stride.row = (p.c | 1) + 2 * below(p.c, 13, i);
-        HOLDS(!streams(&p), "odd rows stream");
-        gaps += packed;
+        const bool packed = streams(&p), wide = p.dtype == NL_F32;
+        p.y_stride.row = p.c;
+        HOLDS(streams(&p) == packed, "a stride of c changes the stores");
+        p.y_stride.row = (p.c | 1) + 2 + 2 * below(p.c, 13, i);
+        if (p.c <= (wide ? 256 : 512) && (!wide || p.pass == NL_FORWARD)) {
+            HOLDS(!streams(&p), "rows that share lines stream");
+            gaps[wide] += packed;
+        }
+        p.inner = 2, p.n *= 2, p.y_stride = (nl_stride){p.c, 5 * p.c};
+        if (p.pass == NL_BACKWARD || 2 * p.c * nl_dtype_size(p.dtype) >= 8192) continue;
+        HOLDS(!streams(&p), "short runs stream");
+        runs += packed;
     }
-    cr_assert(gaps, "no gap changes the stores");
+    cr_assert(gaps[0] && gaps[1] && runs, "the strides change nothing");
 }
 
 /* If a threaded rung of a narrower instruction set is named, its threads stay in that set. */
