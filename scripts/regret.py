@@ -5,12 +5,12 @@
                       [--program build/release/normlab] [--peers]
 
 The shapes have rows of 16 to 16384 elements, and 2^10 to 2^24 elements in all. They cover every layer, pass and type,
-with and without residual, gamma, beta and a cast before the weight, gaps between rows, pictures (BatchNorm), in place,
-and with stores that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same rounds. Of several
-passes, in fresh processes, each rung's middle ratio counts: in one pass the fastest of many rungs is partly luck. If
-the caller chooses the stores, only rungs with these stores compete. Prints the worst shapes, and the mean, the 99th
-percentile and the largest regret, also among rungs that store as the choice does: streaming often wins here only
-because nobody reads y. The last pass's rows go to results/regret-drawn.csv. With --peers and
+with and without residual, gamma, beta and a cast before the weight, gaps between rows, pictures (BatchNorm), calls in
+place, and stores that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same
+rounds. Of several passes, in fresh processes, each rung's middle ratio counts: in one pass the fastest of many rungs is
+partly luck. If the caller chooses the stores, only rungs with these stores compete. Prints the worst shapes, and the
+mean, the 99th percentile and the largest regret, also among rungs that store as the choice does: streaming often wins
+here only because nobody reads y. The last pass's rows go to results/regret-drawn.csv. With --peers and
 build/peers/normlab, also times other libraries (docs/peers.md), and prints the shapes on which one of them is faster.
 Standard library only."""
 import math

@@ -13,9 +13,9 @@ with one step each, as the heads of q in a packed qkv. Other views are copied. P
 float32 or all have the input's type. torch computes other types and devices, after one warning. The layers use
 torch.get_num_threads() threads; sums are float32 in every type.
 
-The layers are custom operators, torch.ops.normlab.norm and gated: torch.compile(fullgraph=True), torch.export, FakeTensor
-and meta tensors work. torch.vmap makes a call for each element. A gradient of a gradient raises RuntimeError, and
-torch.jit.script cannot compile the layers.
+The layers are custom operators, torch.ops.normlab.norm and gated: torch.compile(fullgraph=True), torch.export,
+FakeTensor and meta tensors work. A call that needs no gradient goes around them. torch.vmap makes a call for each
+element. A gradient of a gradient raises RuntimeError, and torch.jit.script cannot compile the layers.
 """
 from collections.abc import Sequence
 from functools import cache
