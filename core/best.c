@@ -19,6 +19,7 @@ enum {
     ROW_SHORT,
     FORKS,
     GAPS_FROM_MEMORY,
+    IN_PLACE_FROM_MEMORY,
     STREAMS,
     STREAMS_ROWS,
     STREAMS_LINES,
@@ -45,6 +46,7 @@ static const choice choices[] = {
     {"optimized/rows_streaming", ROWS, NL_BIT(NL_FORWARD), STREAMS_ROWS},
     {"optimized/rows_kept_prefetch", ROWS, NL_BIT(NL_FORWARD), KEPT_FAR},
     {"optimized/rows_prefetch", ROWS, NL_BIT(NL_FORWARD), WIDE_FROM_MEMORY},
+    {"optimized/rows_prefetch", ROWS, NL_BIT(NL_FORWARD), IN_PLACE_FROM_MEMORY},
     {"optimized/rows_certified", ROWS, NL_BIT(NL_FORWARD), ROW_ALONE},
     {"optimized/rows_kept", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
     {"optimized/rows_pipelined", ROWS, NL_BIT(NL_FORWARD), ALWAYS},
@@ -166,12 +168,22 @@ static bool brief(const nl_problem *p) {
 }
 
 /* Does pipelining (summing the next row while writing this row) lose? Never in 16 bits. In f32 it
- * loses if there is no mean, and each of impl's accumulators adds fewer than three terms; if some
- * of x comes from memory; or if two rows of x, y, gamma and beta fill the first-level cache. */
+ * loses if there is no mean, and each of impl's accumulators adds fewer than three terms; and, not in
+ * place, if some of x comes from memory, or if two rows of x, y, gamma and beta fill the
+ * first-level cache. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_impl *impl) {
     if (p->dtype != NL_F32) return false;
     if (p->op != NL_LAYERNORM && p->c < 3 * (size_t)impl->lanes) return true;
+    if (p->stores == NL_STORES_IN_PLACE) return false;
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
+}
+
+/* Forward in f32, in place: does x come from memory, or in rows of at most a page from a distant
+ * cache? Then prefetching pays, since no lines of y compete with those of x. */
+static bool in_place_from_memory(const nl_problem *p, const nl_caches *k) {
+    enum { PAGE = 4096 };
+    return p->stores == NL_STORES_IN_PLACE && p->dtype == NL_F32 &&
+           (spills(p, k, 12) || (far(p, k) && p->c * sizeof(float) <= PAGE));
 }
 
 /* Do adjacent rows of y (or dx) share a cache line (forward: half a line)? */
@@ -231,6 +243,7 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
     case STREAMS_LINES: return stream && !share_lines(p);
     case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* else 4 rows at a time */
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
+    case IN_PLACE_FROM_MEMORY: return in_place_from_memory(p, k);
     case WIDE_FROM_MEMORY: return wide_from_memory(p, k);
     case ROW_ALONE: return each_row_alone(p, k, impl);
     case ONE_ROW_FITS: return one_row_fits(p, k);

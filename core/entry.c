@@ -205,7 +205,7 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
         return fail(NL_BAD_ARGUMENT, "dtype %d is not an nl_dtype", (int)p->dtype);
     if ((unsigned)p->casting > NL_CAST_BEFORE_WEIGHT)
         return fail(NL_BAD_ARGUMENT, "casting %d is not an nl_casting", (int)p->casting);
-    if ((unsigned)p->stores > NL_STORES_STREAMING)
+    if ((unsigned)p->stores > NL_STORES_IN_PLACE)
         return fail(NL_BAD_ARGUMENT, "stores %d is not an nl_stores", (int)p->stores);
     if (p->parameters != NL_F32 && p->parameters != p->dtype)
         return fail(NL_BAD_ARGUMENT, "parameters %d is neither NL_F32 nor the dtype, %s",
@@ -273,15 +273,15 @@ typedef struct call {
     nl_plan plan;
     nl_fork fork;
     nl_rows rows;
-    nl_problem floats, cached;
+    nl_problem floats, in_place;
 } call;
 
 /* In place, a store's line has just been read: streaming would save nothing. */
 static nl_status begin(call *k, const nl_impl *impl, const nl_problem *p, int threads,
                        bool in_place) {
-    if (in_place && p->stores == NL_STORES_AUTO) {
-        k->cached = *p, k->cached.stores = NL_STORES_CACHED;
-        p = &k->cached;
+    if (in_place && (p->stores == NL_STORES_AUTO || p->stores == NL_STORES_CACHED)) {
+        k->in_place = *p, k->in_place.stores = NL_STORES_IN_PLACE;
+        p = &k->in_place;
     }
     k->p = p, k->named = impl, k->packed = nl_is_packed(p);
     const nl_status status = check_problem(p, &impl, threads, k->packed);

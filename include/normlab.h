@@ -65,9 +65,15 @@ typedef enum nl_casting { NL_CAST_LAST, NL_CAST_BEFORE_WEIGHT } nl_casting;
 typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
 
 /* How y or dx is stored. STREAMING bypasses the caches, which saves memory traffic; CACHED leaves
- * the output in the caches for its next reader; AUTO decides by size (nl_best()), and is CACHED in
- * calls in place: if y is x, or dx is dy or dresidual. */
-typedef enum nl_stores { NL_STORES_AUTO, NL_STORES_CACHED, NL_STORES_STREAMING } nl_stores;
+ * the output in the caches for its next reader; AUTO decides by size (nl_best()). In calls in
+ * place (y is x, or dx is dy or dresidual) AUTO and CACHED are IN_PLACE: CACHED, and nl_best()
+ * counts one tensor, not two. */
+typedef enum nl_stores {
+    NL_STORES_AUTO,
+    NL_STORES_CACHED,
+    NL_STORES_STREAMING,
+    NL_STORES_IN_PLACE
+} nl_stores;
 
 /* BAD_ARGUMENT: the problem or a buffer is invalid. UNSUPPORTED: the implementation does not take
  * the problem, or the processor lacks its ISA. OUT_OF_MEMORY: scratch could not be allocated. */
@@ -255,7 +261,7 @@ NL_API const char *nl_isa_best(void);
 /* The recommended implementation for the problem and `threads` threads, on the widest ISA that runs
  * here; nl_forward(NULL, ...) runs it. NULL if none accepts the problem. Small problems get an
  * implementation without threads. Outputs larger than the caches get a streaming one, unless
- * p->stores decides (for a call in place, set it to NL_STORES_CACHED). `normlab tune` can write
+ * p->stores decides (for a call in place, set it to NL_STORES_IN_PLACE). `normlab tune` can write
  * thresholds to a file; the environment variable NL_TUNING names this file, which replaces the
  * default thresholds.
  *

@@ -49,7 +49,9 @@ NL_INLINE void gated_row(nl_view row, float *kept, bool streams) {
 }
 
 NL_INLINE void gated_rows(nl_view v, bool streams) {
-    for (size_t r = 0; r < v.n; r++) gated_row(nl_gated_row(v, r), v.scratch, streams);
+    const bool up = !overlap_in_place(&v);
+    for (size_t r = 0; r < v.n; r++)
+        gated_row(nl_gated_row(v, up ? r : v.n - 1 - r), v.scratch, streams);
     if (streams) vfence();
 }
 

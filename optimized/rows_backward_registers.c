@@ -46,15 +46,16 @@ NL_INLINE void put_cell(const gradients *g, arrays row, size_t i, size_t k, cell
     vstore(g->v.t, row.dx, i, k, with_dresidual(g, row, i, k, dx));
 }
 
-/* Computes row r of `vectors` vectors, the last with k lanes. */
-NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vectors, size_t k,
-                         backward_recipe q) {
+/* Computes row r of `vectors` vectors, the last with k lanes, from its `first` cell; returns row
+ * `next`'s. In place, that load would wait for the store of this row's last vector, whose unused
+ * lanes overlap it. */
+NL_INLINE cell short_row(const gradients *g, columns *cols, size_t r, cell first, size_t next,
+                         int vectors, size_t k, backward_recipe q) {
     const arrays row = arrays_of_row(g, r);
     const row_scale scale = scale_of(g, r, q);
     sums s = no_sums();
-    cell a, b, c, d;
-    a = cell_at(g, row, 0, vectors == 1 ? k : VLEN);
-    s = add_cell(s, a, &cols->a, vectors == 1 ? k : VLEN, scale, q);
+    cell b, c, d;
+    s = add_cell(s, first, &cols->a, vectors == 1 ? k : VLEN, scale, q);
     if (vectors > 1) b = cell_at(g, row, VLEN, vectors == 2 ? k : VLEN);
     if (vectors > 1) s = add_cell(s, b, &cols->b, vectors == 2 ? k : VLEN, scale, q);
     if (vectors > 2) c = cell_at(g, row, 2 * VLEN, vectors == 3 ? k : VLEN);
@@ -62,16 +63,20 @@ NL_INLINE void short_row(const gradients *g, columns *cols, size_t r, int vector
     if (vectors > 3) d = cell_at(g, row, 3 * VLEN, k);
     if (vectors > 3) s = add_cell(s, d, &cols->d, k, scale, q);
     const dx_terms t = terms_of(g, scale, q.centred ? vsum(s.v) : 0, vsum(s.vd));
+    const cell a = first;
+    first = cell_at(g, arrays_of_row(g, next), 0, vectors == 1 ? k : VLEN);
     put_cell(g, row, 0, vectors == 1 ? k : VLEN, a, cols->a.gain, t, q);
     if (vectors > 1) put_cell(g, row, VLEN, vectors == 2 ? k : VLEN, b, cols->b.gain, t, q);
     if (vectors > 2) put_cell(g, row, 2 * VLEN, vectors == 3 ? k : VLEN, c, cols->c.gain, t, q);
     if (vectors > 3) put_cell(g, row, 3 * VLEN, k, d, cols->d.gain, t, q);
+    return first;
 }
 
 /* The columns stay in registers for a piece of rows. */
 NL_INLINE void short_rows(const gradients *g, const gradients *outer, int vectors,
                           backward_recipe q) {
     const size_t n = g->v.n, k = g->v.c - (size_t)(vectors - 1) * VLEN;
+    cell first = cell_at(g, arrays_of_row(g, 0), 0, vectors == 1 ? k : VLEN);
     for (size_t begin = 0; begin < n; begin += PIECE_ROWS) {
         const size_t end = n - begin < PIECE_ROWS ? n : begin + PIECE_ROWS;
         columns cols = {.a = begin_column(g, 0)};
@@ -79,7 +84,8 @@ NL_INLINE void short_rows(const gradients *g, const gradients *outer, int vector
         if (vectors > 1) cols.b = begin_column(g, 1);
         if (vectors > 2) cols.c = begin_column(g, 2);
         if (vectors > 3) cols.d = begin_column(g, 3);
-        for (size_t r = begin; r < end; r++) short_row(g, &cols, r, vectors, k, q);
+        for (size_t r = begin; r < end; r++)
+            first = short_row(g, &cols, r, first, r + 1 < n ? r + 1 : r, vectors, k, q);
         store_column(g, 0, cols.a);
         if (vectors > 1) store_column(g, 1, cols.b);
         if (vectors > 2) store_column(g, 2, cols.c);

@@ -51,6 +51,12 @@ NL_INLINE size_t lanes_of(size_t c, size_t j) {
     return c <= j * VLEN ? 0 : c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
 }
 
+/* Does a store of a row's last vector overlap the next row's first elements, in place? Its unused
+ * lanes do, and then a load of them waits for the store. Such rows are written from the last to the first. */
+NL_INLINE bool overlap_in_place(const nl_view *v) {
+    return v->x == v->y && v->c % VLEN;
+}
+
 /* Elements of a block, 16 steps of four vectors. A long sum adds up each block separately. */
 enum { SUM_BLOCK = 16 * 4 * VLEN };
 

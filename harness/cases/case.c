@@ -18,7 +18,7 @@ unsigned case_args(const nl_case *c) {
 
 const nl_impl *case_best(const nl_case *c, int threads) {
     nl_problem p = c->problem;
-    if (c->in_place && p.stores == NL_STORES_AUTO) p.stores = NL_STORES_CACHED;
+    if (c->in_place && p.stores != NL_STORES_STREAMING) p.stores = NL_STORES_IN_PLACE;
     return nl_best(&p, threads);
 }
 

@@ -183,7 +183,9 @@ NL_INLINE void put_rows(nl_view v, const some_rows *s, size_t r, size_t a, size_
     const size_t bytes = (end - a) * sizeof *s->rstd;
     if (centred && v.mean) memcpy(v.mean + r + a, s->saved + a, bytes);
     if (v.rstd) memcpy(v.rstd + r + a, s->rstd + a, bytes);
-    for (; a < end; a++) {
+    const bool up = !overlap_in_place(&v);
+    size_t left = end - a;
+    for (a = up ? a : end - 1; left; left--, a += up ? 1 : (size_t)-1) {
         void *const y = nl_row(v, r + a).y;
         size_t j = 0;
 #pragma GCC unroll 4

@@ -116,7 +116,7 @@ static const struct bad {
     {"inference", ROWS, FORWARD, PASS, 1, {NL_INFERENCE}},
     {"dtype", ALL, EVERY, DTYPE, 2, {NL_DTYPES, -1}},
     {"casting", ALL, EVERY, CASTING, 2, {2, -1}},
-    {"stores", ALL, EVERY, STORES, 2, {NL_STORES_STREAMING + 1, -1}},
+    {"stores", ALL, EVERY, STORES, 2, {NL_STORES_IN_PLACE + 1, -1}},
     {"n", BATCH, FORWARD + BACKWARD, N, 1, {1}},
     {"c", ALL, EVERY, C, 1, {0}},
     {"s", ALL, EVERY, S, 1, {0}},

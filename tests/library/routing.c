@@ -38,7 +38,7 @@ static nl_problem draw(uint64_t i, int bits) {
     const struct job *job = &jobs[below(JOBS, 1, i)];
     nl_problem p = {.op = job->op, .pass = job->pass, .s = 1, .eps = 1e-5f, .momentum = 0.1f};
     p.dtype = (nl_dtype)below(NL_DTYPES, 2, i);
-    p.stores = (nl_stores)below(NL_STORES_STREAMING + 1, 3, i);
+    p.stores = (nl_stores)below(NL_STORES_IN_PLACE + 1, 3, i);
     const size_t elements = (size_t)1 << below((size_t)bits + 1, 4, i);
     const size_t lines = 16 * (1 + below(512, 5, i)), shortest = 1 + below(300, 6, i);
     const size_t widths[] = {lines, shortest, lines + 1 - below(3, 7, i)};
@@ -160,6 +160,29 @@ Test(routing, some_strided_rows_do_not_stream) {
         runs += packed;
     }
     cr_assert(gaps[0] && gaps[1] && runs, "the strides change nothing");
+}
+
+/* In place, f32 rows from memory are prefetched, and others pipelined, where two tensors would leave
+ * less room. */
+Test(routing, in_place_counts_one_tensor) {
+    need_optimized();
+    const nl_impl *certified = rung("rows_certified"), *prefetch = rung("rows_prefetch");
+    const int threads = 1;
+    size_t others[2] = {0};
+    for (uint64_t i = 0; i < DRAWS; i++) {
+        nl_problem p = draw(i, 20);
+        if (p.op == NL_BATCHNORM || p.op > NL_QWEN2_RMSNORM || p.pass != NL_FORWARD || p.dtype != NL_F32) continue;
+        const bool large = below(2, 13, i);
+        if (large) p.n = nl_caches_now()->last / sizeof(float) / p.c + 1;
+        p.stores = NL_STORES_CACHED;
+        const nl_impl *apart = nl_best(&p, threads);
+        p.stores = NL_STORES_IN_PLACE;
+        const nl_impl *best = nl_best(&p, threads);
+        HOLDS(best != certified || p.c < 3 * (size_t)certified->lanes, "two tensors are counted");
+        HOLDS(!large || best == prefetch || best == rung("rows_registers"), best->name);
+        others[large] += best != apart;
+    }
+    cr_assert(others[0] && others[1], "the choice in place is never another");
 }
 
 /* If a threaded rung of a narrower instruction set is named, its threads stay in that set. */
@@ -287,7 +310,7 @@ Test(routing, nothing_streams_in_place) {
     static float x[N * C], dy[N * C], dresidual[N * C], y[N * C], gamma[C], mean[N], rstd[N];
     void *const outputs[][3] = {{y, x, x}, {y, dy, dresidual}};
     nl_problem p = {.op = NL_LAYERNORM, .n = N, .c = C, .s = 1, .eps = 1e-5f};
-    for (int i = 0; i < 3 * (NL_STORES_STREAMING + 1); i++) {
+    for (int i = 0; i < 3 * (NL_STORES_IN_PLACE + 1); i++) {
         p.stores = (nl_stores)(i / 3);
         const bool expected =
             p.stores == NL_STORES_AUTO ? i % 3 == 0 : p.stores == NL_STORES_STREAMING;

@@ -22,7 +22,7 @@ refuses() { # refuses FILE WORDS: every line of the table's commands says so
 # A compiled library depends on the structures and enumerations of the headers. Comments do not count.
 declared=$(cat "$root/include/normlab.h" "$root/core/layer.h" | tr '\n' ' ' | sed -E 's,/\*([^*]|\*+[^*/])*\*+/,,g' |
     grep -oE '(typedef )?(struct|enum) [^;{]*\{[^}]*\}[^;]*;' | tr -d ' \n' | cksum)
-check "the structures are those of NL_KERNEL_ABI 3" "$([ "$declared" = "2494677505 3630" ] ||
+check "the structures are those of NL_KERNEL_ABI 3" "$([ "$declared" = "1919599062 3649" ] ||
     echo "if layout or meaning changed, raise NL_KERNEL_ABI. Then write their new sum here: $declared")"
 
 for rung in rmsnorm/naive layernorm/backward; do
