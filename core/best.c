@@ -164,7 +164,7 @@ static bool kept_fits(const nl_problem *p, const nl_caches *k) {
 
 /* Are the rows too short (a few cache lines) for prefetching to pay? */
 static bool brief(const nl_problem *p) {
-    return p->c < (p->pass == NL_BACKWARD ? 160 : 256);
+    return p->c < (p->pass == NL_BACKWARD ? 192 : 256);
 }
 
 /* Does pipelining (summing the next row while writing this row) lose? Never in 16 bits. In f32 it
