@@ -7,10 +7,13 @@ from typing import Any, Optional
 import torch
 from torch import Tensor
 
-from . import layers
+from . import _core, layers
 from ._tensors import array, in_place, is_narrow, parameter
 
 _CENTRED = ("layer_norm", "batch_norm")
+_ROW_NORMS = {"layer_norm": "layernorm", "rms_norm": "rmsnorm", "qwen2_rms_norm": "qwen2_rmsnorm"}
+_OPS = {layer: _core.OPS[name] for layer, name in _ROW_NORMS.items()}
+_DTYPES = {torch.float32: _core.DTYPES["f32"], torch.float16: _core.DTYPES["f16"], torch.bfloat16: _core.DTYPES["bf16"]}
 
 
 def _empty(x: Tensor, *shape: int) -> Tensor:
@@ -21,13 +24,17 @@ def _refusal(ctx: Any, *_: Any) -> None:
     raise RuntimeError("normlab.torch has no gradient of a gradient")
 
 
+_PLAIN = (Tensor, torch.nn.Parameter)
+
+
 def _is_plain(args: tuple[Any, ...]) -> bool:
     """Is there no gradient, transformation, mode or tracer? Then the call goes around PyTorch's dispatch, which takes longer
     than a small norm."""
-    tensors = [arg for arg in args if isinstance(arg, Tensor)]
-    return (all(type(t) in (Tensor, torch.nn.Parameter) and t.device.type == "cpu" for t in tensors)
-            and not (torch.is_grad_enabled() and any(t.requires_grad for t in tensors))
-            and torch._C._functorch.maybe_current_level() is None and torch._C._len_torch_dispatch_stack() == 0
+    gradients = torch.is_grad_enabled()
+    for t in args:
+        if isinstance(t, Tensor) and (type(t) not in _PLAIN or not t.is_cpu or gradients and t.requires_grad):
+            return False
+    return (torch._C._functorch.maybe_current_level() is None and torch._C._len_torch_dispatch_stack() == 0
             and torch.autograd.forward_ad._current_level < 0 and torch._C._get_tracing_state() is None)
 
 
@@ -126,6 +133,22 @@ def norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: 
     _call(layer, rows, parameter(weight, narrow), options=options, beta=parameter(bias, narrow), residual=added,
           residual_out=array(total), out=array(y), mean=array(mean), rstd=array(rstd),
           running_mean=parameter(running[0]), running_var=parameter(running[1]))
+
+
+def norm_of_rows(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: Optional[Tensor], layer: str,
+                 eps: float, cast_before_weight: bool, rounded_sum: bool) -> Optional[tuple[Tensor, Optional[Tensor]]]:
+    """y and x + residual. None: the call needs a gradient, a copy or PyTorch's dispatch, so norm() has to compute it."""
+    dtype, narrow = x.dtype, weight if bias is None else bias
+    parameters = dtype if narrow is None else narrow.dtype
+    if torch.compiler.is_compiling() or not _is_plain((x, residual, weight, bias)) or parameters not in (dtype, torch.float32):
+        return None
+    for tensor, kind in (x, dtype), (residual, dtype), (weight, parameters), (bias, parameters):
+        if tensor is not None and (tensor.dtype is not kind or tensor.is_neg()):
+            return None
+    y, total = torch.empty(x.shape, dtype=dtype), None if residual is None else torch.empty(x.shape, dtype=dtype)
+    done = _core.forward_of_tensors(_OPS[layer], _DTYPES[dtype], _DTYPES[parameters], cast_before_weight, rounded_sum, eps,
+                                    torch.get_num_threads(), x, residual, weight, bias, y, total)
+    return (y, total) if done else None
 
 
 @_operator(3)

@@ -66,6 +66,10 @@ def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence
     rows = _rows_of(input, shape, residual=residual)
     if _takes(layer, input):
         eps = torch.finfo(input.dtype).eps if eps is None else eps
+        direct = len(shape) == 1 and _operators.norm_of_rows(input, residual, weight, bias, layer, eps,
+                                                             cast_before_weight, rounded_sum)
+        if direct:
+            return direct[0] if residual is None else direct
         flat = [None if t is None else t.reshape(*rows, prod(shape)) for t in (input, residual)]
         parameters = (None if p is None else p.reshape(-1) for p in (weight, bias))
         y, total, *_ = _operators.norm(*flat, *parameters, None, None, layer, True, 0.0, eps, cast_before_weight,

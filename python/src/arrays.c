@@ -131,16 +131,13 @@ static nl_stride *stride_of(nl_problem *p, nl_arg arg) {
     }
 }
 
-/* Merges the axes before the last, innermost first, if the step of an axis is the extent of the
- * next inner axis. Returns the number of axes left, with lengths and steps in bytes. 3: more than
- * two are left, or a step is impossible. */
-static int merge(PyArrayObject *a, npy_intp count[2], npy_intp step[2]) {
-    const int last = PyArray_NDIM(a) - 1;
-    const npy_intp size = PyArray_ITEMSIZE(a);
+int array_merge(int axes, const npy_intp *lengths, const npy_intp *steps, npy_intp size,
+                npy_intp count[2], npy_intp step[2]) {
+    const int last = axes - 1;
     int left = 0;
-    if (PyArray_DIM(a, last) != 1 && PyArray_STRIDE(a, last) != size) return 3;
+    if (lengths[last] != 1 && steps[last] != size) return 3;
     for (int i = last - 1; i >= 0; i--) {
-        const npy_intp here = PyArray_DIM(a, i), by = PyArray_STRIDE(a, i);
+        const npy_intp here = lengths[i], by = steps[i];
         if (here == 1) continue;
         if (left && by == step[left - 1] * count[left - 1]) {
             count[left - 1] *= here;
@@ -156,7 +153,8 @@ static int merge(PyArrayObject *a, npy_intp count[2], npy_intp step[2]) {
 static bool set_rows(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p) {
     npy_intp count[2], step[2] = {0};
     if (PyArray_IS_C_CONTIGUOUS(a)) return true;
-    const int left = merge(a, count, step);
+    const int left = array_merge(PyArray_NDIM(a), PyArray_DIMS(a), PyArray_STRIDES(a),
+                                 PyArray_ITEMSIZE(a), count, step);
     const bool written = is_written(p, arg);
     if (left > 2) {
         PyErr_Format(PyExc_ValueError,

@@ -12,6 +12,11 @@
 FAST_FUNCTION(layers_forward);
 FAST_FUNCTION(layers_backward);
 
+/* Calls nl_forward() of a row norm with tensors of PyTorch, which the caller has checked: they are
+ * on the CPU, y and total are in C order. Returns False, with nothing written, if the rows or
+ * parameters lie so that a copy is needed. */
+PyObject *tensors_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
+
 /* Arguments: the storage type of the result, then as in call.h. Tensors are in C order. Both return
  * a dict. The reference takes float64 and returns the results (y, xhat, mean, ... or dx, dgamma,
  * dbeta). The judge takes any float type and returns the fields of normlab.Judgement. */

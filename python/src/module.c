@@ -7,6 +7,7 @@
 static PyMethodDef methods[] = {
     {"forward", (PyCFunction)(void (*)(void))layers_forward, METH_FASTCALL | METH_KEYWORDS, NULL},
     {"backward", (PyCFunction)(void (*)(void))layers_backward, METH_FASTCALL | METH_KEYWORDS, NULL},
+    {"forward_of_tensors", (PyCFunction)(void (*)(void))tensors_forward, METH_FASTCALL, NULL},
     {"reference", (PyCFunction)(void (*)(void))truth_reference, METH_FASTCALL | METH_KEYWORDS,
      NULL},
     {"judge", (PyCFunction)(void (*)(void))truth_judge, METH_FASTCALL | METH_KEYWORDS, NULL},

@@ -1,6 +1,9 @@
 """normlab.torch and normlab with all kinds of tensors: views, copies, empty and 16-bit tensors. Needs torch."""
 import normlab
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+from normlab import _operators
 from torch_oracle import F, ROUNDING, close, nlt, quiet, qwen3_rms_norm, same_rounding, torch
 
 pytestmark = quiet
@@ -122,3 +125,60 @@ def test_windows_that_overlap(seed):
         y, total = nlt.layer_norm(into, (c,), residual=of(r))
         results.append([y, total, *torch.autograd.grad(y, into, of(dy))])
     assert all(torch.equal(a, b) for a, b in zip(*results))
+
+
+def drawn_view(draw, shape, dtype):
+    """A tensor of this shape: contiguous, a part of a larger one, with two axes swapped, repeated, or read backwards."""
+    kind = draw(st.integers(0, 6))
+    if kind == 1:
+        return torch.randn(*shape[:-1], shape[-1] + 5).to(dtype)[..., 2:-3]
+    if kind == 2:
+        return torch.randn(*(2 * n for n in shape[:-1]), shape[-1]).to(dtype)[tuple(slice(n) for n in shape)]
+    if kind == 3 and len(shape) > 2:
+        return torch.randn(shape[1], shape[0], *shape[2:]).to(dtype).transpose(0, 1)
+    if kind == 4:
+        return torch.randn(shape[-1]).to(dtype).expand(shape)
+    if kind == 5:
+        return torch.randn(*shape[:-1], 2 * shape[-1]).to(dtype)[..., ::2]
+    if kind == 6:
+        return torch._neg_view(torch.randn(shape).to(dtype))
+    return torch.randn(shape).to(dtype)
+
+
+@settings(max_examples=300, deadline=None)
+@given(data=st.data(), shape=st.lists(st.integers(0, 4), max_size=4), c=st.integers(1, 70),
+       name=st.sampled_from(["layer_norm", "rms_norm", "qwen2_rms_norm"]), options=st.tuples(*[st.booleans()] * 5))
+def test_calls_by_address(data, shape, c, name, options):
+    """Calls with and without a gradient have the same bits; the latter pass addresses where no copy is needed."""
+    torch.manual_seed(0)
+    residual, weight, bias, cast, rounded = options
+    dtype, other = (data.draw(st.sampled_from(list(ROUNDING))) for _ in "xp")
+    x, r = (drawn_view(data.draw, (*shape, c), dtype) for _ in "xr")
+    w, b = (drawn_view(data.draw, (c,), data.draw(st.sampled_from([torch.float32, other]))) for _ in "wb")
+    arguments = [x, r if residual else None, w if weight else None, b if bias and name == "layer_norm" else None]
+
+    def call():
+        made = nlt._rows(name, *arguments[:2], (c,), *arguments[2:], 1e-2, cast, rounded)
+        return made if residual else (made, made)
+
+    with torch.no_grad():
+        got = call()
+        direct = _operators.norm_of_rows(*arguments, name, 1e-2, cast, rounded)
+    arguments[0] = x.detach().requires_grad_()
+    want = call()
+    assert all(torch.equal(a, b) and a.dtype == dtype and a.shape == x.shape for a, b in zip(got, want))
+    copies = any(t is not None and (t.is_neg() or not t.is_contiguous() or t.dtype not in (dtype, torch.float32))
+                 for t in arguments)
+    parameters = {t.dtype for t in arguments[2:] if t is not None}
+    assert direct or copies or len(parameters) > 1 or not x.numel()
+
+
+def test_hostile_calls_by_address():
+    x = torch.randn(3, 8)
+    for w in torch.randn(7), torch.randn(9), torch.tensor(1.0), torch.randn(8).to_sparse():
+        with pytest.raises((ValueError, RuntimeError, TypeError, NotImplementedError)):
+            nlt.layer_norm(x, (8,), w)
+    with pytest.raises(ValueError, match="zero as a float"):
+        nlt.layer_norm(x, (8,), eps=1e-60)
+    with pytest.raises(ValueError, match="eps = -1 must be"):
+        nlt.layer_norm(x, (8,), eps=-1.0)

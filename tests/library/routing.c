@@ -171,7 +171,9 @@ Test(routing, in_place_counts_one_tensor) {
     size_t others[2] = {0};
     for (uint64_t i = 0; i < DRAWS; i++) {
         nl_problem p = draw(i, 20);
-        if (p.op == NL_BATCHNORM || p.op > NL_QWEN2_RMSNORM || p.pass != NL_FORWARD || p.dtype != NL_F32) continue;
+        if (p.op == NL_BATCHNORM || p.op > NL_QWEN2_RMSNORM || p.pass != NL_FORWARD ||
+            p.dtype != NL_F32)
+            continue;
         const bool large = below(2, 13, i);
         if (large) p.n = nl_caches_now()->last / sizeof(float) / p.c + 1;
         p.stores = NL_STORES_CACHED;

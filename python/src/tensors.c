@@ -1,0 +1,99 @@
+/* Row norms of PyTorch's tensors, by their addresses: to make NumPy arrays of them takes longer than a
+ * small norm. SPDX-License-Identifier: MIT */
+#include "functions.h"
+
+enum { OF_OP, OF_DTYPE, OF_PARAMETERS, OF_BEFORE_WEIGHT, OF_ROUNDED_SUM, OF_EPS, OF_THREADS };
+enum { OF_X = OF_THREADS + 1, OF_RESIDUAL, OF_WEIGHT, OF_BIAS, OF_Y, OF_TOTAL, OF_ALL };
+
+static bool get_address(PyObject *tensor, void **out) {
+    if (tensor == Py_None) return *out = NULL, true;
+    PyObject *at = PyObject_CallMethod(tensor, "data_ptr", NULL);
+    *out = at ? PyLong_AsVoidPtr(at) : NULL;
+    Py_XDECREF(at);
+    return !PyErr_Occurred();
+}
+
+/* Copies a tuple of whole numbers; returns its length, or -1: raised. */
+static int get_numbers(PyObject *tuple, npy_intp out[NPY_MAXDIMS]) {
+    const Py_ssize_t count = tuple ? PyTuple_Size(tuple) : -1;
+    for (Py_ssize_t i = 0; i < count && i < NPY_MAXDIMS; i++)
+        out[i] = PyLong_AsSsize_t(PyTuple_GetItem(tuple, i));
+    Py_XDECREF(tuple);
+    return PyErr_Occurred() ? -1 : count > NPY_MAXDIMS ? NPY_MAXDIMS : (int)count;
+}
+
+static int get_shape(PyObject *tensor, npy_intp shape[NPY_MAXDIMS]) {
+    return get_numbers(PyObject_GetAttrString(tensor, "shape"), shape);
+}
+
+/* Are rows of c elements disjoint? Those of broadcast tensors and of Tensor.unfold() are not. */
+static bool are_apart(int left, const npy_intp count[2], const npy_intp step[2], npy_intp c) {
+    if (left < 2) return left == 0 || step[0] >= c;
+    return (step[0] >= c && step[1] >= (count[0] - 1) * step[0] + c) ||
+           (step[1] >= c && step[0] >= (count[1] - 1) * step[1] + c);
+}
+
+/* Sets the strides of a tensor's rows. False: raised, or the rows lie otherwise. */
+static bool get_rows(PyObject *tensor, int axes, const npy_intp *shape, nl_problem *p,
+                     nl_stride *out) {
+    npy_intp steps[NPY_MAXDIMS], count[2], step[2] = {0};
+    if (get_numbers(PyObject_CallMethod(tensor, "stride", NULL), steps) != axes) return false;
+    const int left = array_merge(axes, shape, steps, 1, count, step);
+    if (left > 2 || !are_apart(left, count, step, (npy_intp)p->c)) return false;
+    if (left == 2) {
+        if (p->inner && p->inner != (size_t)count[0]) return false;
+        p->inner = (size_t)count[0];
+    }
+    *out = (nl_stride){.row = (size_t)step[0], .outer = (size_t)step[1]};
+    return true;
+}
+
+static bool get_vector(PyObject *tensor, const nl_problem *p, void **out) {
+    npy_intp shape[NPY_MAXDIMS], step[NPY_MAXDIMS];
+    if (tensor == Py_None) return *out = NULL, true;
+    return get_shape(tensor, shape) == 1 && shape[0] == (npy_intp)p->c &&
+           get_numbers(PyObject_CallMethod(tensor, "stride", NULL), step) == 1 &&
+           (step[0] == 1 || p->c == 1) && get_address(tensor, out);
+}
+
+static bool get_problem(PyObject *const *args, nl_problem *p) {
+    npy_intp shape[NPY_MAXDIMS];
+    const int axes = get_shape(args[OF_X], shape);
+    if (axes < 1 || axes == NPY_MAXDIMS || shape[axes - 1] == 0) return false;
+    *p = (nl_problem){.op = (nl_op)PyLong_AsLong(args[OF_OP]), .n = 1, .s = 1};
+    p->dtype = (nl_dtype)PyLong_AsLong(args[OF_DTYPE]);
+    p->parameters = (nl_dtype)PyLong_AsLong(args[OF_PARAMETERS]);
+    p->casting = args[OF_BEFORE_WEIGHT] == Py_True ? NL_CAST_BEFORE_WEIGHT : NL_CAST_LAST;
+    p->sum = args[OF_ROUNDED_SUM] == Py_True ? NL_SUM_ROUNDED : NL_SUM_FLOAT;
+    p->eps = (float)PyFloat_AsDouble(args[OF_EPS]);
+    p->c = (size_t)shape[axes - 1];
+    for (int i = 0; i + 1 < axes; i++) p->n *= (size_t)shape[i];
+    const bool is_lost = p->eps == 0 && PyFloat_AsDouble(args[OF_EPS]) != 0;
+    return !PyErr_Occurred() && !is_lost && get_rows(args[OF_X], axes, shape, p, &p->x_stride) &&
+           (args[OF_RESIDUAL] == Py_None ||
+            get_rows(args[OF_RESIDUAL], axes, shape, p, &p->residual_stride));
+}
+
+PyObject *tensors_forward(PyObject *self, PyObject *const *args, Py_ssize_t count) {
+    nl_problem p;
+    void *x, *residual, *weight, *bias, *y, *total;
+    (void)self;
+    if (count != OF_ALL) return PyErr_Format(PyExc_TypeError, "%d arguments", OF_ALL);
+    const int threads = (int)PyLong_AsLong(args[OF_THREADS]);
+    if (!get_problem(args, &p) || !get_address(args[OF_X], &x) ||
+        !get_address(args[OF_RESIDUAL], &residual) || !get_vector(args[OF_WEIGHT], &p, &weight) ||
+        !get_vector(args[OF_BIAS], &p, &bias) || !get_address(args[OF_Y], &y) ||
+        !get_address(args[OF_TOTAL], &total))
+        return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
+    const nl_forward_args a = {.x = x,
+                               .residual = residual,
+                               .gamma = weight,
+                               .beta = bias,
+                               .y = y,
+                               .residual_out = total};
+    nl_status status;
+    Py_BEGIN_ALLOW_THREADS;
+    status = nl_forward(NULL, &p, &a, threads);
+    Py_END_ALLOW_THREADS;
+    return status == NL_OK ? Py_NewRef(Py_True) : call_raise(status);
+}
