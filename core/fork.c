@@ -7,7 +7,7 @@
 #include <time.h>
 
 enum { ONE, ALL };
-enum { TRIES = 4, LAST = 3, PLACES = 64 };
+enum { TRIES = 4, PAUSE = 8 * TRIES, LAST = 3, PLACES = 64 };
 
 /* On one thread only one call in TIMED is timed: reading the clock costs 2 % of a 3 us call. */
 enum { TIMED = 8 };
@@ -21,6 +21,8 @@ typedef struct nl_fork_times {
     float ns[2][LAST];
     float credit;  /* ns that trying the slower way may cost; negative: overspent */
     int left, way; /* way: ONE or ALL; left: how many more calls keep this way */
+    bool trial;    /* is the way the slower one, on trial? */
+    bool soon;     /* the other way seemed faster a moment ago */
     unsigned untimed;
 } times;
 
@@ -36,7 +38,7 @@ static times *find(const nl_problem *p, int threads) {
     key = key << 24 | bits(p->n) << 16 | bits(p->c) << 8 | bits(p->s);
     times *t = &all[key * 0x9e3779b97f4a7c15u >> 58];
     if (t->key != key || t->threads != threads)
-        *t = (times){.key = key, .threads = threads, .left = TRIES, .way = ALL};
+        *t = (times){.key = key, .threads = threads, .left = TRIES, .way = ALL, .trial = true};
     return t;
 }
 
@@ -57,16 +59,22 @@ static double now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
+/* Another program may slow down two calls in a row. So a way that suddenly seems slower is tried once
+ * more after PAUSE calls, without credit. */
+static void choose_way(times *t, float elements) {
+    const int best = better(t), other = best == ONE ? ALL : ONE;
+    const bool back = t->way != best;
+    const bool due = t->soon || t->credit >= TRIES * usual(t, other) * elements;
+    t->soon = back && !t->trial, t->trial = !back && due;
+    if (back || due) t->left = t->soon ? PAUSE : TRIES, t->way = back ? best : other;
+}
+
 void nl_fork_begin(nl_fork *f, const nl_problem *p) {
     const size_t elements = p->n * p->c * p->s;
     if (elements >= NL_FORK_SURE) return;
     times *t = f->at = find(p, f->threads);
-    const int best = better(t), other = best == ONE ? ALL : ONE;
     f->elements = (double)elements;
-    if (!t->left && t->credit >= TRIES * usual(t, other) * (float)elements)
-        t->left = TRIES, t->way = other;
-    else if (!t->left && t->way != best)
-        t->left = TRIES, t->way = best;
+    if (!t->left) choose_way(t, (float)elements);
     if (t->way == ONE) f->threads = 1;
     if (t->way == ONE && !t->left && t->untimed++ % TIMED) f->at = NULL;
     if (f->at) f->begin = now_ns();
