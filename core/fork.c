@@ -59,13 +59,17 @@ static double now_ns(void) {
     return (double)t.tv_sec * 1e9 + (double)t.tv_nsec;
 }
 
-/* Another program may slow down two calls in a row. So a way that suddenly seems slower is tried once
- * more after PAUSE calls, without credit. */
+/* Another program may slow down two calls in a row. So a way that suddenly seems slower is tried
+ * once more after PAUSE calls, unless these two calls, which are charged, would leave a large debt. */
 static void choose_way(times *t, float elements) {
     const int best = better(t), other = best == ONE ? ALL : ONE;
-    const bool back = t->way != best;
+    const float *last = t->ns[t->way], slow = (last[0] + last[1]) * elements;
+    const float of_best = usual(t, best) * elements;
+    const bool back = t->way != best, first = of_best == 0;
     const bool due = t->soon || t->credit >= TRIES * usual(t, other) * elements;
-    t->soon = back && !t->trial, t->trial = !back && due;
+    t->soon = back && !t->trial && t->credit - slow > -PAUSE * of_best;
+    if (t->soon) t->credit -= slow;
+    t->trial = first || (!back && due);
     if (back || due) t->left = t->soon ? PAUSE : TRIES, t->way = back ? best : other;
 }
 

@@ -14,7 +14,7 @@
 
 /* Incremented when the layout or meaning of nl_impl, nl_problem, nl_forward_args, nl_backward_args,
  * nl_threshold or an enumeration changes. A library compiled with another number is refused. */
-#define NL_KERNEL_ABI 3
+#define NL_KERNEL_ABI 4
 
 #ifdef __cplusplus
 extern "C" {

@@ -52,7 +52,7 @@ NL_INLINE size_t lanes_of(size_t c, size_t j) {
 }
 
 /* Does a store of a row's last vector overlap the next row's first elements, in place? Its unused
- * lanes do, and then a load of them waits for the store. Such rows are written from the last to the first. */
+ * lanes do, and then a load of them waits for the store. Such rows, or those of a group, are written from the last to the first. */
 NL_INLINE bool overlap_in_place(const nl_view *v) {
     return v->x == v->y && v->c % VLEN;
 }

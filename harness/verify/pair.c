@@ -240,7 +240,7 @@ static bool take(portion *of, const pair_call *s, size_t first, size_t n, size_t
     *of = (portion){.c = *s->in->c, .in = *s->in};
     of->in.c = &of->c, of->in.scratch = NULL;
     nl_problem *own = &of->c.problem;
-    own->n = n, own->stores = (nl_stores)(turn % 3);
+    own->n = n, own->stores = (nl_stores)(turn % (NL_STORES_IN_PLACE + 1));
     own->inner = 0; /* the rows are packed, and inner need not divide n */
     own->x_stride = own->residual_stride = own->y_stride = own->residual_out_stride =
         own->dy_stride = (nl_stride){0};

@@ -139,13 +139,13 @@ def norm_of_rows(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor]
                  eps: float, cast_before_weight: bool, rounded_sum: bool) -> Optional[tuple[Tensor, Optional[Tensor]]]:
     """y and x + residual. None: the call needs a gradient, a copy or PyTorch's dispatch, so norm() has to compute it."""
     dtype, narrow = x.dtype, weight if bias is None else bias
-    parameters = dtype if narrow is None else narrow.dtype
+    parameters = torch.float32 if narrow is None else narrow.dtype
     if torch.compiler.is_compiling() or not _is_plain((x, residual, weight, bias)) or parameters not in (dtype, torch.float32):
         return None
     for tensor, kind in (x, dtype), (residual, dtype), (weight, parameters), (bias, parameters):
         if tensor is not None and (tensor.dtype is not kind or tensor.is_neg()):
             return None
-    y, total = torch.empty(x.shape, dtype=dtype), None if residual is None else torch.empty(x.shape, dtype=dtype)
+    y, total = x.new_empty(x.shape), None if residual is None else x.new_empty(x.shape)
     done = _core.forward_of_tensors(_OPS[layer], _DTYPES[dtype], _DTYPES[parameters], cast_before_weight, rounded_sum, eps,
                                     torch.get_num_threads(), x, residual, weight, bias, y, total)
     return (y, total) if done else None

@@ -51,7 +51,7 @@ static bool wrong_setting(const char *name, PyObject *given, const char *expecte
     return false;
 }
 
-static bool get_number(PyObject *given, const char *name, float *out) {
+bool call_number(PyObject *given, const char *name, float *out) {
     const double v = PyFloat_AsDouble(given);
     if (v == -1 && PyErr_Occurred()) return wrong_setting(name, given, "");
     *out = (float)v;
@@ -73,8 +73,8 @@ static bool get_settings(PyObject *const *args, call *k) {
     k->threads = overflow > 0 || threads > INT_MAX   ? INT_MAX
                  : overflow < 0 || threads < INT_MIN ? INT_MIN
                                                      : (int)threads;
-    return get_number(args[EPS], "eps", &k->p.eps) &&
-           get_number(args[MOMENTUM], "momentum", &k->p.momentum) &&
+    return call_number(args[EPS], "eps", &k->p.eps) &&
+           call_number(args[MOMENTUM], "momentum", &k->p.momentum) &&
            call_impl(args[IMPL], &k->impl);
 }
 

@@ -31,6 +31,9 @@ void *call_raise(nl_status status);
  * raised. */
 bool call_impl(PyObject *given, const nl_impl **out);
 
+/* A finite setting as a float. False: raised. */
+bool call_number(PyObject *given, const char *name, float *out);
+
 void call_release(call *k);
 
 /* The data of an array; NULL: no such array. */

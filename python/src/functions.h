@@ -12,9 +12,9 @@
 FAST_FUNCTION(layers_forward);
 FAST_FUNCTION(layers_backward);
 
-/* Calls nl_forward() of a row norm with tensors of PyTorch, which the caller has checked: they are
- * on the CPU, y and total are in C order. Returns False, with nothing written, if the rows or
- * parameters lie so that a copy is needed. */
+/* Calls nl_forward() of a row norm with tensors of PyTorch, whose types, devices and shape (that
+ * of x) the caller has checked; y and total are in C order. Returns False, with nothing written, if
+ * the rows or parameters lie so that a copy is needed, or if there are no features. */
 PyObject *tensors_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 /* Arguments: the storage type of the result, then as in call.h. Tensors are in C order. Both return

@@ -63,13 +63,12 @@ static bool get_problem(PyObject *const *args, nl_problem *p) {
     *p = (nl_problem){.op = (nl_op)PyLong_AsLong(args[OF_OP]), .n = 1, .s = 1};
     p->dtype = (nl_dtype)PyLong_AsLong(args[OF_DTYPE]);
     p->parameters = (nl_dtype)PyLong_AsLong(args[OF_PARAMETERS]);
-    p->casting = args[OF_BEFORE_WEIGHT] == Py_True ? NL_CAST_BEFORE_WEIGHT : NL_CAST_LAST;
-    p->sum = args[OF_ROUNDED_SUM] == Py_True ? NL_SUM_ROUNDED : NL_SUM_FLOAT;
-    p->eps = (float)PyFloat_AsDouble(args[OF_EPS]);
+    p->casting = PyObject_IsTrue(args[OF_BEFORE_WEIGHT]) ? NL_CAST_BEFORE_WEIGHT : NL_CAST_LAST;
+    p->sum = PyObject_IsTrue(args[OF_ROUNDED_SUM]) ? NL_SUM_ROUNDED : NL_SUM_FLOAT;
+    if (PyErr_Occurred() || !call_number(args[OF_EPS], "eps", &p->eps)) return false;
     p->c = (size_t)shape[axes - 1];
     for (int i = 0; i + 1 < axes; i++) p->n *= (size_t)shape[i];
-    const bool is_lost = p->eps == 0 && PyFloat_AsDouble(args[OF_EPS]) != 0;
-    return !PyErr_Occurred() && !is_lost && get_rows(args[OF_X], axes, shape, p, &p->x_stride) &&
+    return get_rows(args[OF_X], axes, shape, p, &p->x_stride) &&
            (args[OF_RESIDUAL] == Py_None ||
             get_rows(args[OF_RESIDUAL], axes, shape, p, &p->residual_stride));
 }

@@ -52,6 +52,20 @@ Test(fork, pays_for_slow_wakes) {
     cr_expect_lt(given(40000, 20, 1000, 30), 1.012 * 40000 * 20);
 }
 
+/* Threads gain for five calls after each switch, and then two calls wait for another program. */
+Test(fork, pays_for_a_way_that_keeps_falling) {
+    double ns = 0;
+    for (int i = 0, after = 0; i < 40000; i++) {
+        nl_fork f = {.threads = 2};
+        nl_fork_begin(&f, &p);
+        after = f.threads == 1 ? 0 : after + 1;
+        const double took = f.threads == 1 ? 100 : after % 7 > 5 || after % 7 == 0 ? 1000 : 50;
+        if (f.at) nl_fork_note(&f, took);
+        ns += took;
+    }
+    cr_expect_lt(ns, 1.013 * 40000 * 100, "%g", ns);
+}
+
 Test(fork, notices_a_change) {
     call(20, 20, 100);
     cr_expect_eq(call(1900, 20, 10), 0);
@@ -63,11 +77,17 @@ Test(fork, few_slow_calls_decide_nothing) {
     call(100, 100, 20);
     call(1, 100, 8000);
     cr_expect_eq(call(50, 100, 20), 50);
-    call(2, 100, 8000);
+    call(2, 100, 300);
     cr_expect_eq(call(100, 100, 20), 100 - 32, "two interrupt");
-    call(2, 100, 8000);
-    cr_expect_eq(call(50, 100, 8000), 4, "the way is tried once more");
+    call(2, 100, 300);
+    cr_expect_eq(call(50, 100, 300), 4, "the way is tried once more");
     cr_expect_eq(call(100, 100, 20), 0, "more slow calls decide");
+}
+
+Test(fork, two_very_slow_calls_decide) {
+    call(100, 100, 20);
+    call(2, 100, 8000);
+    cr_expect_eq(call(50, 100, 20), 0);
 }
 
 /* Reading the clock costs as much as a few rows, so most calls on one thread are not timed. */

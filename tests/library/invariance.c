@@ -89,7 +89,7 @@ static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors so
     const bool residual = below(3, 10, i) == 0;
     const size_t bytes = p.c * nl_dtype_size(p.dtype);
     fill(p, all, i % 7);
-    p.stores = (nl_stores)below(3, 11, i);
+    p.stores = (nl_stores)below(NL_STORES_IN_PLACE + 1, 11, i);
     if (below(4, 20, i) == 0) all.gamma = NULL;
     if (below(4, 21, i) == 0) all.beta = NULL;
     const tensors given = all;
@@ -99,7 +99,7 @@ static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors so
         const size_t n = 1 + (k ? below(p.n < 20 ? p.n : 20, 13, turn) : 0);
         const size_t r = below(p.n - n + 1, 14, turn);
         nl_problem q = p;
-        q.n = n, q.stores = (nl_stores)below(3, 15, turn);
+        q.n = n, q.stores = (nl_stores)below(NL_STORES_IN_PLACE + 1, 15, turn);
         const int threads = 1 + (int)below(3, 16, turn);
         const tensors t = rows_of(p, given, some, r, n, below(16, 17, turn));
         cr_assert(call(impl, &q, t, residual, threads) == NL_OK, "%s", nl_message());
