@@ -8,7 +8,7 @@ module rmsnorm
     implicit none
     private
 
-    integer(c_int), parameter :: kernel_abi = 3  ! NL_KERNEL_ABI of these types
+    integer(c_int), parameter :: kernel_abi = 4  ! NL_KERNEL_ABI of these types
 
     type, bind(c) :: nl_problem
         integer(c_int) :: op, pass, dtype, casting

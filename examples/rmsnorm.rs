@@ -6,7 +6,7 @@
 use std::ffi::{c_int, c_uint, c_void};
 use std::os::raw::c_char;
 
-const KERNEL_ABI: c_int = 3; // NL_KERNEL_ABI of these types
+const KERNEL_ABI: c_int = 4; // NL_KERNEL_ABI of these types
 const RMSNORM: c_uint = 2; // NL_RMSNORM
 const FORWARD: c_uint = 0;
 const F32: c_uint = 0;
