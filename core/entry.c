@@ -50,16 +50,6 @@ static bool in_place(int out, int in) {
     return out != SCRATCH && nl_args[out].replaces & NL_BIT(in);
 }
 
-/* Are the rows disjoint? Yes if all inner rows fit in one outer stride, or all outer rows in one
- * inner stride. */
-static bool rows_are_apart(const nl_problem *p, nl_stride s) {
-    const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
-    if (rows > 1 && s.row < p->c) return false;
-    if (outer == 1) return true;
-    return s.outer >= (rows - 1) * s.row + p->c ||
-           (s.outer >= p->c && s.row >= (outer - 1) * s.outer + p->c);
-}
-
 /* Do the rows of two tensors interleave without overlap, as q and k in a packed tensor do? */
 static bool lie_between(const nl_problem *p, int a, int b, uintptr_t at, uintptr_t other) {
     const nl_stride s = nl_arg_stride(p, (nl_arg)a), t = nl_arg_stride(p, (nl_arg)b);
@@ -186,7 +176,7 @@ static nl_status check_strides(const nl_problem *p) {
         const bool of_gate = i == NL_RESIDUAL || i == NL_RESIDUAL_OUT; /* the gate's strides */
         if (!is_tensor(i) || (nl_layers[p->op].gate && of_gate)) continue;
         const nl_stride s = nl_arg_stride(p, (nl_arg)i);
-        if (nl_span(p, s) == SIZE_MAX || !rows_are_apart(p, s))
+        if (nl_span(p, s) == SIZE_MAX || !nl_rows_are_apart(p, s))
             return fail(
                 NL_BAD_ARGUMENT,
                 "%s has strides of %zu and %zu elements: rows of %zu overlap, or leave memory",

@@ -60,7 +60,7 @@ static double now_ns(void) {
 }
 
 /* Another program may slow down two calls in a row. So a way that suddenly seems slower is tried
- * once more after PAUSE calls, unless these two calls, which are charged, would leave a large debt. */
+ * once more after PAUSE calls. The two calls are charged, and a large debt forbids this. */
 static void choose_way(times *t, float elements) {
     const int best = better(t), other = best == ONE ? ALL : ONE;
     const float *last = t->ns[t->way], slow = (last[0] + last[1]) * elements;

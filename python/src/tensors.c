@@ -1,6 +1,7 @@
-/* Row norms of PyTorch's tensors, by their addresses: to make NumPy arrays of them takes longer than a
- * small norm. SPDX-License-Identifier: MIT */
+/* Row norms of PyTorch's tensors, by their addresses: to make NumPy arrays of them takes longer than
+ * a small norm. SPDX-License-Identifier: MIT */
 #include "functions.h"
+#include "strides.h"
 
 enum { OF_OP, OF_DTYPE, OF_PARAMETERS, OF_BEFORE_WEIGHT, OF_ROUNDED_SUM, OF_EPS, OF_THREADS };
 enum { OF_X = OF_THREADS + 1, OF_RESIDUAL, OF_WEIGHT, OF_BIAS, OF_Y, OF_TOTAL, OF_ALL };
@@ -26,26 +27,19 @@ static int get_shape(PyObject *tensor, npy_intp shape[NPY_MAXDIMS]) {
     return get_numbers(PyObject_GetAttrString(tensor, "shape"), shape);
 }
 
-/* Are rows of c elements disjoint? Those of broadcast tensors and of Tensor.unfold() are not. */
-static bool are_apart(int left, const npy_intp count[2], const npy_intp step[2], npy_intp c) {
-    if (left < 2) return left == 0 || step[0] >= c;
-    return (step[0] >= c && step[1] >= (count[0] - 1) * step[0] + c) ||
-           (step[1] >= c && step[0] >= (count[1] - 1) * step[1] + c);
-}
-
 /* Sets the strides of a tensor's rows. False: raised, or the rows lie otherwise. */
 static bool get_rows(PyObject *tensor, int axes, const npy_intp *shape, nl_problem *p,
                      nl_stride *out) {
     npy_intp steps[NPY_MAXDIMS], count[2], step[2] = {0};
     if (get_numbers(PyObject_CallMethod(tensor, "stride", NULL), steps) != axes) return false;
     const int left = array_merge(axes, shape, steps, 1, count, step);
-    if (left > 2 || !are_apart(left, count, step, (npy_intp)p->c)) return false;
+    if (left > 2) return false;
     if (left == 2) {
         if (p->inner && p->inner != (size_t)count[0]) return false;
         p->inner = (size_t)count[0];
     }
     *out = (nl_stride){.row = (size_t)step[0], .outer = (size_t)step[1]};
-    return true;
+    return nl_rows_are_apart(p, nl_stride_of(p, *out)); /* else broadcast, or by Tensor.unfold() */
 }
 
 static bool get_vector(PyObject *tensor, const nl_problem *p, void **out) {

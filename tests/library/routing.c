@@ -162,8 +162,8 @@ Test(routing, some_strided_rows_do_not_stream) {
     cr_assert(gaps[0] && gaps[1] && runs, "the strides change nothing");
 }
 
-/* In place, f32 rows from memory are prefetched, and others pipelined, where two tensors would leave
- * less room. */
+/* In place, f32 rows from memory are prefetched. Others are pipelined even where two tensors would
+ * leave too little room. */
 Test(routing, in_place_counts_one_tensor) {
     need_optimized();
     const nl_impl *certified = rung("rows_certified"), *prefetch = rung("rows_prefetch");

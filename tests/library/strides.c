@@ -22,7 +22,7 @@ static nl_problem draw(uint64_t i) {
     const size_t inner = below(5, 20, i), outer = 1 + below(9, 21, i);
     nl_problem p = {.op = ops[below(3, 22, i)], .s = 1, .eps = 1e-5f, .inner = inner};
     p.pass = below(2, 23, i) ? NL_BACKWARD : NL_FORWARD;
-    p.dtype = (nl_dtype)below(NL_DTYPES, 24, i),
+    p.dtype = (nl_dtype)below(NL_DTYPES, 24, i);
     p.stores = (nl_stores)below(NL_STORES_IN_PLACE + 1, 25, i);
     p.sum = (nl_sum)below(2, 26, i), p.casting = (nl_casting)below(2, 27, i);
     p.n = inner ? inner * outer : 1 + below(ROWS_MOST, 28, i), p.c = 1 + below(WIDEST, 29, i);
