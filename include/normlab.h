@@ -66,8 +66,8 @@ typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
 
 /* How y or dx is stored. STREAMING bypasses the caches, which saves memory traffic; CACHED leaves
  * the output in the caches for its next reader; AUTO decides by size (nl_best()). In calls in
- * place (y is x, or dx is dy or dresidual) AUTO and CACHED are IN_PLACE: as CACHED, but for f32
- * rows in forward nl_best() counts one tensor, not two. */
+ * place (y is x, or dx is dy or dresidual) AUTO and CACHED become IN_PLACE. It differs from CACHED
+ * in one way: for f32 rows in forward, nl_best() counts one tensor, not two. */
 typedef enum nl_stores {
     NL_STORES_AUTO,
     NL_STORES_CACHED,

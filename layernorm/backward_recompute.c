@@ -1,6 +1,6 @@
 /* idea   layernorm/backward_hoisted.c without saved statistics: recomputes the mean m and, as in
  *        refined.c, its rounding error, which also corrects the sums for dx around m.
- * gain   Forward saves nothing (8 bytes a row less), and dx has no error from a rounded mean.
+ * gain   Forward saves no statistics (8 bytes less per row). dx has no error from a rounded mean.
  * fails  Reads x once more, for the mean: saved statistics avoid this reading.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -1,6 +1,6 @@
 /* idea   rmsnorm/backward_hoisted.c without the saved rstd: the loop that sums g * x also sums the
  *        squares.
- * gain   Forward saves nothing: 4 bytes a row less.
+ * gain   Forward saves no statistics: 4 bytes less per row.
  * fails  One more multiplication and addition per element, but no more readings of x: saving rstd
  *        buys less here than saving mean and rstd does in LayerNorm.
  * SPDX-License-Identifier: MIT */

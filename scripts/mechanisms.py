@@ -437,7 +437,7 @@ def chapter_15(c):
     c.text(20, 242, "time over the baseline's", size=14, colour="soft")
 
 
-@picture("A norm that saves a third of a tenth saves three hundredths of a step", 230)
+@picture("A norm that takes a tenth of a step and saves a third of its own time saves three hundredths of the step", 230)
 def chapter_16(c):
     for y, norm, name in ((60, 60, "a step"), (130, 42, "the same, with RMSNorm")):
         c.text(30, y - 10, name)

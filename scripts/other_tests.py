@@ -126,7 +126,7 @@ def in_words(rows):
         f"{through(rows)} are caught by none of the {len(usable(rows))} tests that accept a right kernel. `{STRICT}` with its "
         f"defaults accepts {wrong} of {all_} wrong kernels and {right} of {of} right ones. It accepts {len(mistakes)} wrong "
         "formulas (computed without roundings), because it uses gamma 1 and beta 0, which make them right. "
-        f"In {affine} gamma or beta is wrong, left out or at the wrong place, and {cast} round before they multiply by "
+        f"In {affine} of them gamma or beta is wrong, left out or at the wrong place, and {cast} round before they multiply by "
         "gamma" + f"; {others} are other mistakes" * bool(others) + ".", 120))
 
 

@@ -4,9 +4,9 @@
     scripts/stopwatch.py [--times 3] [ROW...]
         ROW: program, header, check, all, reproduce, peers, package; without one, all of them, which takes hours
 
-Each time begins with a fresh clone of HEAD in a temporary folder. What a command needs, such as the program before a
-header changes, is built first and not counted. Rows that are not measured keep their text on the page. Use the machine
-for nothing else meanwhile. Standard library only."""
+Each time begins with a fresh clone of HEAD in a temporary folder. What a command needs is built first and not counted
+(for the row `header`, the program with the old header). Rows that are not measured keep their text on the page. Use
+the machine for nothing else meanwhile. Standard library only."""
 import os
 import resource
 import shutil

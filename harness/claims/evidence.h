@@ -99,7 +99,7 @@ typedef struct claims_job {
     size_t settings_measured, settings_failed;
 } claims_job;
 
-/* Runs each race that the claims need once. False: out of memory. */
+/* Runs every race that the claims need, each once. False: out of memory. */
 bool claims_race(claims_job *j);
 
 /* Computes the quantities that are not timed, then decides all settings. Timed settings use the

@@ -314,7 +314,7 @@ static void add_gradients(mistake_list *l) {
                   {"dgamma", "dgamma alone was added up row by row", OF_GAMMA, 1, 0},
                   {"dbeta", "dbeta alone was added up row by row", OF_BETA, 1, 0},
                   {"products", "dgamma sums products that were rounded", 0, 0, 1},
-                  {"dgamma-all", "dgamma alone was added up, with its products,", OF_GAMMA, 1, 1}};
+                  {"dgamma-all", "dgamma alone: products rounded and added up", OF_GAMMA, 1, 1}};
     const size_t n = l->s->p->n, threads = (size_t)l->s->threads;
     char share[64];
     if (n < 2) return;

@@ -102,7 +102,8 @@ static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     return 0;
 }
 
-/* Adds rounding to int8: with 127 steps up to the largest number, or the steps seen in y. */
+/* Adds mistakes of rounding to int8: of x or gamma, with 127 steps up to the largest number, or of
+ * the output, with the steps seen in it. */
 static void add_grids(mistake_list *l) {
     const subject *s = l->s;
     double x = 0, gamma = 0;

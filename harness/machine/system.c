@@ -84,8 +84,8 @@ static void aslr(exam *e) {
     off |= mine != -1 && (mine & ADDR_NO_RANDOMIZE);
 #endif
     exam_add(e, "aslr", off ? FINDING_NOTE : FINDING_GOOD,
-             "Repeating in fresh processes hides the effect of placement: measure without setarch "
-             "-R, with kernel.randomize_va_space=2",
+             "With the same addresses, fresh processes do not vary the placement: measure without "
+             "setarch -R, with kernel.randomize_va_space=2",
              "%s",
              off ? "off: every run has the same addresses"
                  : "on: every run has other addresses, so repeat in fresh processes");

@@ -98,8 +98,9 @@ void crash_describe(const call_record *s, char *why, size_t why_size);
 /* Describes the end of a process that left no note; status: from waitpid(). */
 void crash_describe_end(const call_record *shared, int status, char *why, size_t size);
 
-/* A KERNEL gets SIGSYS if it starts or signals a process, opens a file for writing, changes one, or
- * uses the network. A COMPILER gets an error if it uses the network or another process's memory. */
+/* A KERNEL gets SIGSYS if it starts or signals a process, opens a file for writing, changes a file
+ * in another way, such as rename(), or uses the network. A COMPILER gets an error if it uses the
+ * network or another process's memory. */
 typedef enum sandbox_kind { SANDBOX_KERNEL, SANDBOX_COMPILER } sandbox_kind;
 
 /* Sandboxes all threads of this process for good. Without libseccomp it does nothing. */

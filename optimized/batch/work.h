@@ -30,7 +30,7 @@ typedef struct work {
     size_t joined;   /* elements of an array of such a row's coefficients */
     float *wide;     /* such a row's m, a, b, gain and bias */
     float *sums;     /* four arrays of sums per piece: of d, of d * (x - m), and both again for the
-                    current block; d is x - m, in backward dy. For runs: two arrays of double */
+                    current block; d is x - m, or dy in backward. For runs: two arrays of double */
 } work;
 
 /* Channels [j, end) of all samples, and the step: SUMS computes both sums, OUTPUT the output, ALL
