@@ -1,5 +1,5 @@
 /* idea   Interchange the loops: read the tensor in memory order and keep a sum per channel. The
- *        same two passes as naive, but every cache line is read once a pass.
+ *        same two passes as naive, but every cache line is read once per pass.
  * gain   Large when s = 1: neighbours in memory are then neighbouring channels. The division and
  *        the root leave the loop as well.
  * fails  The mean's rounding error stays, as in layernorm/two_pass.c; x is read three times.

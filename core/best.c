@@ -101,8 +101,8 @@ static bool narrow(const nl_problem *p) {
     return p->op != NL_BATCHNORM && p->c <= 128;
 }
 
-/* Forward: does each run of `inner` strided rows end too soon? At its end streaming waits for the
- * stores, and reads the next run without having prefetched it. */
+/* Forward: are the runs of `inner` strided rows too short for streaming? At the end of a run,
+ * streaming waits for the stores, and the next run has not been prefetched. */
 static bool in_short_runs(const nl_problem *p) {
     enum { SHORT_RUN = 8 << 10 };
     return p->inner > 1 && p->pass == NL_FORWARD &&
@@ -178,8 +178,8 @@ static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_imp
     return spills(p, k, 3) || p->c * with_parameters(p) >= k->first;
 }
 
-/* Forward in f32, in place: does x come from memory, or in rows of at most a page from a distant
- * cache? Then prefetching pays, since no lines of y compete with those of x. */
+/* Forward in f32, in place: does x come from memory, or (rows of at most a page) from a far cache?
+ * Then prefetching pays, since no lines of y compete with lines of x. */
 static bool in_place_from_memory(const nl_problem *p, const nl_caches *k) {
     enum { PAGE = 4096 };
     return p->stores == NL_STORES_IN_PLACE && p->dtype == NL_F32 &&
@@ -215,8 +215,8 @@ static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
 }
 
 /* Does streaming lose (docs/optimized.md)? It loses for 16-bit rows that share cache lines and are
- * narrow enough for the kept rungs (backward: at most half as wide). Forward in f32: if there are
- * gaps between such rows, since no line becomes whole. */
+ * narrow enough for the kept rungs (backward: at most half as wide). In f32 it loses in forward,
+ * for narrow rows that share lines and have gaps between them: no line becomes whole. */
 static bool better_cached(const nl_problem *p) {
     if (p->stores == NL_STORES_STREAMING || !share_lines(p)) return false;
     const bool gaps = nl_stride_of(p, p->y_stride).row != p->c;
@@ -225,7 +225,7 @@ static bool better_cached(const nl_problem *p) {
 }
 
 /* Are channels read as columns (SHORT in batch/batch.h) of tensors larger than the second-level
- * cache? Then a pass in reverse order finds the part read last still cached. */
+ * cache? Then a pass in reverse order begins with elements that are still cached. */
 static bool columns_outgrow(const nl_problem *p, const nl_caches *k) {
     return p->s < 32 && outgrows(p, k, 1);
 }
@@ -290,7 +290,7 @@ static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) 
 }
 
 /* The implementation for each thread of a threaded rung: the choice for one thread, on the rung's
- * ISA. In backward it decides the order of dgamma's sum, so it must not depend on `threads`. */
+ * ISA. In backward it must not depend on `threads`, since it decides the order of dgamma's sum. */
 static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
 }

@@ -118,7 +118,7 @@ static __attribute__((noinline)) nl_status check_overlaps_of_strided(const nl_pr
 }
 
 /* On one short row this check costs as much as the kernel, so it is inlined: the absence of a
- * buffer is then a constant. Callers initialize every element of the array explicitly: with gaps,
+ * buffer is then a constant. Callers initialize every element of `at` explicitly: with gaps,
  * compilers would clear the whole array first, which takes as long as the other tests. */
 NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFFERS],
                                   size_t scratch_bytes, bool packed) {

@@ -48,7 +48,7 @@ static float usual(const times *t, int way) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* ALL wins only if it saves a tenth. A way without times counts as 0 ns, so it is tried. */
+/* ALL wins if it saves a tenth of the time. A way without times counts as 0 ns, so it is tried. */
 static int better(const times *t) {
     return usual(t, ALL) < 0.9f * usual(t, ONE) ? ALL : ONE;
 }
@@ -60,7 +60,7 @@ static double now_ns(void) {
 }
 
 /* Another program may slow down two calls in a row. So a way that suddenly seems slower is tried
- * once more after PAUSE calls. The two calls are charged, and a large debt forbids this. */
+ * once more after PAUSE calls, unless the debt is large. The credit pays for the two calls. */
 static void choose_way(times *t, float elements) {
     const int best = better(t), other = best == ONE ? ALL : ONE;
     const float *last = t->ns[t->way], slow = (last[0] + last[1]) * elements;

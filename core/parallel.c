@@ -51,7 +51,7 @@ static bool lost_its_team(void) {
 }
 #endif
 
-/* Each calling thread has its own team, tested once, and again if a call wants more threads. */
+/* Each calling thread has its own team, which is tested again only if a call wants more threads. */
 int nl_team(int threads) {
 #ifdef _OPENMP
     static _Thread_local int asked = 1, most = 1, granted = 1;

@@ -7,7 +7,7 @@
 /* Bytes of scratch for converted parameters, behind the kernel's scratch; 0: none is needed. */
 size_t nl_parameter_bytes(const nl_problem *p);
 
-/* Start of this scratch; NULL if none is needed. */
+/* Where the converted parameters begin; NULL if there are none. */
 float *nl_parameter_room(const nl_impl *impl, const nl_problem *p, void *scratch);
 
 /* Copies p to *floats, sets floats->parameters to NL_F32, and returns floats. */

@@ -57,8 +57,8 @@ static inline size_t nl_span(const nl_problem *p, nl_stride s) {
     return all;
 }
 
-/* Are the rows of nl_stride_of() disjoint? Yes if all inner rows fit in one outer stride, or all outer rows in one
- * inner stride. */
+/* Are the rows disjoint? They are if all inner rows fit in one outer stride, or all outer rows in
+ * one inner stride. s: a result of nl_stride_of(). */
 NL_INLINE bool nl_rows_are_apart(const nl_problem *p, nl_stride s) {
     const size_t rows = p->inner ? p->inner : p->n, outer = p->inner ? p->n / p->inner : 1;
     if (rows > 1 && s.row < p->c) return false;

@@ -129,7 +129,7 @@ static void decide(void) {
                          .second = cache_bytes(2, (size_t)1 << 20),
                          .last = bounded(third, (size_t)8 << 20, (size_t)64 << 20)};
     caches.is_far = third > caches.last;
-    /* Half is for x; far caches gain less, so streaming pays sooner. */
+    /* Half of the cache is for x. Keeping y in a far cache gains less, so streaming pays sooner. */
     const size_t output = caches.last / (caches.is_far ? 4 : 2);
     now = (nl_tuning){.stream_bytes = output,
                       .stream_backward = output,

@@ -66,8 +66,8 @@ typedef enum nl_sum { NL_SUM_FLOAT, NL_SUM_ROUNDED } nl_sum;
 
 /* How y or dx is stored. STREAMING bypasses the caches, which saves memory traffic; CACHED leaves
  * the output in the caches for its next reader; AUTO decides by size (nl_best()). In calls in
- * place (y is x, or dx is dy or dresidual) AUTO and CACHED become IN_PLACE. It differs from CACHED
- * in one way: for f32 rows in forward, nl_best() counts one tensor, not two. */
+ * place (y is x, or dx is dy or dresidual) AUTO and CACHED become IN_PLACE, which differs from
+ * CACHED only for f32 rows in forward: nl_best() then expects one tensor in the caches, not two. */
 typedef enum nl_stores {
     NL_STORES_AUTO,
     NL_STORES_CACHED,
@@ -220,7 +220,7 @@ typedef struct nl_rows {
 typedef struct nl_plan {
     int threads;         /* upper limit of the kernel's last argument */
     bool streams;        /* implementations with heeds_stores store past the caches */
-    bool pieces;         /* threaded row norm: more threads than rows, so they share each row */
+    bool pieces;         /* threaded row norm: more threads than rows, so threads share rows */
     const nl_impl *each; /* threaded row norm: implementation for each thread's rows */
     size_t first;        /* strided: row 0 of the kernel's problem is row `first` of the tensors */
     size_t first_cache;  /* bytes of a core's first-level data cache */
@@ -261,13 +261,12 @@ NL_API const char *nl_isa_best(void);
 /* The recommended implementation for the problem and `threads` threads, on the widest ISA that runs
  * here; nl_forward(NULL, ...) runs it. NULL if none accepts the problem. Small problems get an
  * implementation without threads. Outputs larger than the caches get a streaming one, unless
- * p->stores decides (for a call in place, set it to NL_STORES_IN_PLACE). `normlab tune` can write
- * thresholds to a file; the environment variable NL_TUNING names this file, which replaces the
- * default thresholds.
+ * p->stores decides (for a call in place, set it to NL_STORES_IN_PLACE). The environment variable
+ * NL_TUNING may name a file written by `normlab tune`, whose thresholds replace the defaults.
  *
  * In row norms the bits of a row's y and dx (except NaN payloads) do not depend on n, row position,
- * other rows, threads, alignment or stores. The implementation must be the same, or nl_best() must
- * run on the same machine. */
+ * other rows, threads, alignment or stores. This holds for one implementation, and for nl_best() on
+ * one machine. */
 NL_API const nl_impl *nl_best(const nl_problem *p, int threads);
 
 /* Bytes of scratch that the implementation needs for the problem, often 0. */

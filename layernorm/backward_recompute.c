@@ -1,5 +1,5 @@
 /* idea   layernorm/backward_hoisted.c without saved statistics: recomputes the mean m and, as in
- *        refined.c, its rounding error, which also corrects the sums for dx around m.
+ *        refined.c, the rounding error of m. This error also corrects the sums for dx.
  * gain   Forward saves no statistics (8 bytes less per row). dx has no error from a rounded mean.
  * fails  Reads x once more, for the mean: saved statistics avoid this reading.
  * SPDX-License-Identifier: MIT */

@@ -1,6 +1,6 @@
 /* idea   The formula is batchnorm/backward.c's. dx needs the sums of dy and of dy * xhat over all
  *        samples, and both travel in one allreduce. The two sums are also dbeta and dgamma.
- * gain   Pays one latency a layer, because every rank already has forward's statistics.
+ * gain   Pays one latency per layer, because every rank already has forward's statistics.
  * fails  No computation overlaps with the allreduce, because dx needs both sums.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"

@@ -1,9 +1,9 @@
 /* idea   Each rank merges its own segments, and one allreduce merges the results. MPI chooses the
  *        order of merges by the number of ranks and the size of the message.
- * gain   MPI's best algorithm: few steps for short messages; a rank sends long ones about twice.
+ * gain   MPI's best algorithm: few steps for short messages; a rank sends a long one about twice.
  * fails  Another number of ranks, or another MPI, gives other bits. Chan's formula must not be
  *        declared commutative (ranks.c): MPICH would then merge (a, b) on one rank, (b, a) on
- *        another, and their last bits would differ.
+ *        another, and the last bits would differ.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 

@@ -1,6 +1,6 @@
 /* idea   If rows are split, each rank computes its dx alone; only dgamma and dbeta are sums over
  *        all rows. The library computes each segment, and one allreduce adds the gradients.
- * gain   Uses any kernel of the library, unchanged, and sends 2c floats a layer once a step.
+ * gain   Uses any kernel of the library, unchanged, and sends 2c floats per layer and step.
  * fails  Every segment needs its own call, even if it has few rows. A framework overlaps the
  *        allreduce with the layers below; this rung waits, although dx is ready.
  * SPDX-License-Identifier: MIT */

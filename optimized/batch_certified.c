@@ -1,5 +1,5 @@
 /* idea   One reading gives the statistics of x - K; K is the mean of a channel's first 16 values.
- *        Its own sums certify the reading: c^2 <= var, with c = mean(x - K), proves that K was near
+ *        The sums certify the reading: c^2 <= var, with c = mean(x - K), proves that K was near
  *        enough to the mean. Otherwise the channel's strip is read again around the mean; a channel
  *        whose sums left float's range is computed in double.
  * gain   Saves one reading of three, with the accuracy of refined and the whole range of float.

@@ -2,7 +2,7 @@
  *        sum of g * xhat and its terms of dgamma, then for dx and dgate. dgamma is first summed
  *        over ROWS rows, so that its error grows slowly with the number of rows.
  * gain   VLEN elements a step, and no call of expf.
- * fails  Computes exp in both readings; loads and stores dgamma's sums once a row; uses one thread.
+ * fails  Computes exp in both readings; loads and stores dgamma's sums per row; uses one thread.
  * SPDX-License-Identifier: MIT */
 #include "gated/gated.h"
 

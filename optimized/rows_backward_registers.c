@@ -46,9 +46,9 @@ NL_INLINE void put_cell(const gradients *g, arrays row, size_t i, size_t k, cell
     vstore(g->v.t, row.dx, i, k, with_dresidual(g, row, i, k, dx));
 }
 
-/* Computes row r of `vectors` vectors, the last with k lanes, from its `first` cell; returns row
- * `next`'s. In place, that load would wait for the store of this row's last vector, whose unused
- * lanes overlap it. */
+/* Computes row r, of `vectors` vectors (the last has k lanes), whose first cell is `first`. Loads
+ * and returns the first cell of row `next` before it stores this row: in place, the load would wait
+ * for the store of this row's last vector, whose unused lanes overlap the cell. */
 NL_INLINE cell short_row(const gradients *g, columns *cols, size_t r, cell first, size_t next,
                          int vectors, size_t k, backward_recipe q) {
     const arrays row = arrays_of_row(g, r);

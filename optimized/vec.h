@@ -51,8 +51,8 @@ NL_INLINE size_t lanes_of(size_t c, size_t j) {
     return c <= j * VLEN ? 0 : c - j * VLEN < VLEN ? c - j * VLEN : VLEN;
 }
 
-/* In place, do the unused lanes of a row's last vector overlap the next row's first elements? Then a
- * load of these waits for the store. So such rows (or those of a group) are written last to first. */
+/* In place, do the unused lanes of a row's last vector overlap the next row's first elements? A
+ * load of these would wait for the store, so rows (or a group's rows) are written last to first. */
 NL_INLINE bool overlap_in_place(const nl_view *v) {
     return v->x == v->y && v->c % VLEN;
 }

@@ -83,7 +83,7 @@ static inline long double input(const job *k, size_t i) {
     return k->changed ? changed_input(k, i) : k->in->x[i];
 }
 
-/* Has group g a NaN or an infinity? An x87 takes fifty times as long for a NaN or an infinity. */
+/* Does group g have a NaN or an infinity? These take an x87 fifty times as long. */
 static bool is_spoilt(const job *k, size_t g) {
     if (k->p->pass == NL_INFERENCE) return false; /* the statistics are given */
     const double *residual = k->in->residual;
@@ -98,7 +98,7 @@ static bool is_spoilt(const job *k, size_t g) {
 }
 
 /* A NaN or an infinity makes every sum NaN or infinite, so double suffices. If centred, all results
- * are NaN; otherwise finite values become 0 or, beside a NaN, NaN. */
+ * are NaN; otherwise finite values become 0 or, if there is a NaN, NaN. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;

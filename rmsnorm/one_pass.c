@@ -1,4 +1,4 @@
-/* idea   Sums x^2 in one reading; one root and one division a row, one multiplication an element.
+/* idea   Sums x^2 in one reading; one root and division per row, one multiplication per element.
  *        All terms are positive, so nothing cancels: the one-pass sum is accurate here, unlike in
  *        layernorm/one_pass.c, which subtracts two nearly equal numbers.
  * gain   The division leaves the loop, which saves little: the latency of the additions limits the

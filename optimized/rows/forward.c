@@ -14,7 +14,7 @@ NL_INLINE void put_or_in_double(const nl_view *v, nl_view row, size_t r, stats s
 /* The last row, and a row computed in double, are written without summing a next row. */
 NL_INLINE void pipelined_rows(nl_view v, const nl_view *whole, double per_c, row_recipe q) {
     stats s = {0};
-    bool known = false; /* s is this row's */
+    bool known = false; /* s already holds this row's statistics */
     for (size_t r = 0; r < v.n; r++) {
         const nl_view row = nl_row(v, r), next = nl_row(v, r + 1);
         if (!known) s = row_stats(whole, r, per_c, q);

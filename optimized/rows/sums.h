@@ -1,5 +1,5 @@
 /* Two sums along a row, of v and of v * d. Blocks of a row are summed separately, so that few
- * additions are to a much larger sum. SPDX-License-Identifier: MIT */
+ * terms are added to a much larger sum. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "vec.h"

@@ -3,7 +3,7 @@
 
 enum {
     TOGETHER = VLEN,
-    PREFETCHED = 32 /* first-level caches that x must exceed for prefetching to pay */
+    PREFETCHED = 32 /* prefetching pays if x exceeds this number of first-level caches */
 };
 
 /* The number of vectors of a row, and of lanes in the last vector; how y is stored, x fetched. */

@@ -1,5 +1,5 @@
-/* AVX2 with FMA and F16C: 8 lanes. Ends of rows: f32 by masked load and store, 16-bit types through
- * a small copy. SPDX-License-Identifier: MIT */
+/* AVX2 with FMA and F16C: 8 lanes. Ends of rows use masked loads and stores in f32, and a small
+ * copy in 16-bit types. SPDX-License-Identifier: MIT */
 #if !defined(__AVX2__) || !defined(__FMA__) || !defined(__F16C__)
 #error "vec/avx2.h needs -mavx2 -mfma -mf16c"
 #endif
@@ -26,7 +26,7 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
 static __attribute__((noinline, unused)) __m128i vload_some(const uint16_t *h, size_t k) {
     uint64_t low = k ? h[0] : 0, end = 0;
     if (k >= 4) {
-        const size_t shift = 8 * (8 - k); /* half, because shifting by 64 is undefined */
+        const size_t shift = 8 * (8 - k); /* half of the shift: shifting by 64 is undefined */
         memcpy(&low, h, 8), memcpy(&end, h + k - 4, 8);
         end = end >> shift >> shift;
     } else if (k >= 2) {
