@@ -102,7 +102,7 @@ NEAREST = {"xeon": "SPR", "zen3": "ZEN3", "zen4": "ZEN4"}
 
 
 def core(path, machines):
-    """The core of the machine that made the results: that of the same processor in the folder `machines`, or None."""
+    """The core of the machine that made the results, found by its processor in the folder `machines`; else None."""
     known = facts(path)
     return next((core for name, core in NEAREST.items() if (kept := facts(machines / f"{name}.csv"))
                  and all(kept.get(key) == known.get(key) for key in ("cpu", "family"))), None)

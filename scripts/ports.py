@@ -120,7 +120,7 @@ def loops(ran, code):
     the share of these loops.
     A step ends with a jump back to where it began. The last step may end at any jump, so the instruction that ran most
     often gives the number of steps."""
-    ran = [at for at in ran if at in code]  # without the C library's
+    ran = [at for at in ran if at in code]  # leaves out the C library
     times, taken, most, steps, path = Counter(ran), Counter(), Counter(), Counter(), []
     for at, then in zip(ran, ran[1:]):
         path.append(at)

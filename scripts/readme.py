@@ -51,7 +51,7 @@ def implementations(program):
 def caption(results):
     facts = files.machine(results)
     cpus = facts.get("cpus", "").replace(" online", "")
-    threads = {int(row.get("threads", 0)) for row in files.rows(results)} - {0}  # not in a study
+    threads = {int(row.get("threads", 0)) for row in files.rows(results)} - {0}  # a study has no such column
     words = [facts.get("cpu", "unknown"), *([f"family {facts['family']}"] if "family" in facts else []),
              f"{cpus} CPU" + "s" * (cpus != "1")]
     words += [f"{max(threads)} thread" + "s" * (max(threads) > 1)] if threads else []

@@ -139,7 +139,7 @@ get_programs() { # TABLE
     exit 2
 }
 
-make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes the environment, again if they changed; leaves a link alone
+make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes the environment, anew if its packages changed; keeps a link
     local stamp
     [[ ! -L $1 ]] || ! "$1/bin/python" -c '' || return 0
     stamp=$(echo "$PWD" "${@:3}" && "$python" --version && cat "$2")
@@ -164,7 +164,7 @@ get_venv() {
     export PATH=$PWD/.venv/bin:$PATH
 }
 
-get_optional() { # TABLE...: what apt-get has of it; elsewhere nothing
+get_optional() { # TABLE...: installs what apt-get has; without apt-get, nothing
     local table
     ! command -v apt-get >/dev/null || for table; do (get_programs "$table"); done
 }

@@ -130,7 +130,7 @@ static bool eat_header(const char **p, header *h, npy *a) {
         if (strcmp(key, "descr") == 0) {
             bit = 1;
             h->fields = eat(p, "[");
-            if (h->fields) return true; /* refused anyway */
+            if (h->fields) return true; /* the caller refuses it */
             if (!eat_string(p, h->type, sizeof h->type)) return false;
         } else if (strcmp(key, "fortran_order") == 0) {
             bit = 2;

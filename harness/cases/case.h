@@ -40,7 +40,7 @@ typedef struct nl_case {
 /* Parses a spelling without braces. False: error names the wrong part and what it may be. */
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 
-/* Are the data `exact`, and does no input have another kind? */
+/* Is x's kind `exact`, and has no other input a kind of its own? */
 bool case_is_exact(const nl_case *c);
 
 /* Are all summed inputs independent random values? */
@@ -69,7 +69,7 @@ typedef struct case_list {
 } case_list;
 
 /* cases_add() adds the cases of a spelling with braces; "museum" means the cases of all exhibits. A
- * file has one spelling a line, and comments after '#'. Cases that the list has are skipped. */
+ * file has one spelling per line, and comments after '#'. Skips cases that the list already has. */
 bool cases_add(case_list *list, const char *spelling, char *error, size_t error_size);
 bool cases_add_file(case_list *list, const char *path, char *error, size_t error_size);
 void cases_free(case_list *list);

@@ -72,7 +72,7 @@ static bool fill(maker *m, size_t *row, size_t *gained) {
     return true;
 }
 
-/* As fill(), for the dimensions from d on, by backtracking. */
+/* Like fill(), but for the dimensions from d on, and by backtracking. */
 static bool search(const covering_table *t, size_t *row, size_t d) {
     while (d < t->dimensions && row[d] != NONE) d++;
     if (d == t->dimensions) return true;

@@ -79,7 +79,7 @@ static void fill(void *context, size_t begin, size_t end) {
             if (kind[NL_X].exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
             nl_store(p->dtype, in[NL_X], nl_place(of_x, i), (float)x);
         }
-        /* mean(dy) is not 0: an error in the term with mean(dy) shows */
+        /* mean(dy) is not 0, so that an error in the term with mean(dy) shows */
         const double dy = !in[NL_DY]          ? 0
                           : kind[NL_DY].value ? own_value(w->c, NL_DY, at)
                           : kind[NL_X].exact  ? 1 + floor(3 * random_uniform(NL_DY, i))
@@ -116,7 +116,7 @@ static void fill_features(const nl_case *c, void *const *f) {
     const nl_problem *p = &c->problem;
     const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
     const size_t half = (p->c + 1) / 2; /* the special value occurs in both halves */
-    for (size_t j = 0; j < p->c; j++) { /* not constant: a wrong index shows */
+    for (size_t j = 0; j < p->c; j++) { /* not constant, so that a wrong index shows */
         double usual[NL_ARGS] = {0};
         if (f[NL_GAMMA]) usual[NL_GAMMA] = gain - less + gain * 0.25 * random_normal(NL_GAMMA, j);
         if (f[NL_BETA]) usual[NL_BETA] = gain * 0.5 * random_normal(NL_BETA, j);

@@ -186,8 +186,8 @@ static bool hides(const struct dimension *m, size_t class) {
     return strstr(m->classes[class], " !");
 }
 
-/* Adds a row of the covering array as cases. One has defaults in place of all classes that hide
- * errors. Each other case has one hiding class. */
+/* Adds a row of the covering array as cases. In one case, defaults replace all classes that hide
+ * errors. Each other case keeps one of these classes. */
 static bool add_row(family f, const size_t *classes, draws *d, case_list *list, char *error,
                     size_t error_size) {
     size_t seen[DIMENSIONS];
@@ -340,7 +340,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     return compose(f, classes, shape, false, &d, list, error, error_size);
 }
 
-/* Adds cases of one shape: one for each class of each dimension, with other classes drawn. */
+/* Adds cases of one shape: one for each class of each dimension. Draws the other classes. */
 static bool add_model(family f, const char *shape, draws *d, case_list *list, char *error,
                       size_t error_size) {
     for (size_t with = 0; with < DIMENSIONS; with++) {

@@ -34,7 +34,7 @@ typedef struct place {
  *   alternating:K                    +K or -K, in turn, plus N(0, 1)
  *   ramp:K       from 0 to K, in equal steps
  *   museum:NAME  the data of a public bug report: museum.h
- *   npy:FILE     x from FILE; beside NAME.x.npy, NAME.gamma.npy and NAME.beta.npy are read too
+ *   npy:FILE     x from FILE; if it is NAME.x.npy, also NAME.gamma.npy and NAME.beta.npy
  */
 typedef struct data_kind {
     double (*value)(place at, double k); /* NULL: x is in a file */

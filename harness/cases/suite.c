@@ -256,7 +256,7 @@ static void add_batch(sink *to, nl_pass pass, const char *shape, size_t spike) {
     if (spike && pass != NL_INFERENCE) add(to, batch_heads[pass], "f32", shape, tail);
 }
 
-/* Writes the sizes just below, at and just above a threshold; twice: also one above its double. */
+/* Writes the sizes just below, at and just above a threshold; `twice` adds one above its double. */
 static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
     const size_t below = t > unit ? t - unit : t;
     snprintf(text, size, twice ? "{%zu,%zu,%zu,%zu}" : "{%zu,%zu,%zu}", below, t, t + unit,
@@ -291,7 +291,7 @@ static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
             "normal{,/residual,/in-place}/threads=3");
         return;
     }
-    const int few = spike ? 2 : 3, rows = backward ? 5 : few; /* a block and one */
+    const int few = spike ? 2 : 3, rows = backward ? 5 : few; /* 5: a block and one row */
     snprintf(shape, sizeof shape, "%dx%s", rows, sizes);
     add_rows(to, pass, shape, spike);
     snprintf(shape, sizeof shape, "%dx%zu", rows, 2 * t.size + 1);

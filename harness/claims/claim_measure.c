@@ -20,7 +20,7 @@ static bool is_large(const setting *s) {
 typedef struct entry {
     const claim *c;
     const setting *s;
-    uint32_t lot; /* random, but equal for races of one case, so that its data are generated once */
+    uint32_t lot; /* random, but equal for races of one case, whose data are then generated once */
 } entry;
 
 static int by_lot(const void *a, const void *b) {

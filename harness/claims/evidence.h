@@ -15,7 +15,7 @@ enum { SITTING_S = 900 };
 typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
-    double ratio, low, high, aa, band; /* logarithms; aa: a against itself; NaN: only band */
+    double ratio, low, high, aa, band; /* logarithms. aa: a over itself; NaN: not known */
     size_t rounds;
     size_t pass; /* number of the pass, equal in all its rows */
     double when; /* start of the pass, in seconds; 0: not known */
@@ -70,7 +70,7 @@ void evidence_decide(const evidence *e, const bool *uses, claim *c);
 typedef struct stability {
     size_t draws, rest;      /* draws of three passes; number of other passes */
     double contradicted_pct; /* the share of intervals that the other passes contradict */
-    size_t answers, differ;  /* claims that both groups decide; those decided differently */
+    size_t answers, differ;  /* claims that both groups decide; number of different answers */
 } stability;
 
 /* Writes a table of the races. False: out of memory, or fewer than twice

@@ -80,7 +80,7 @@ const char *rivals_words(const char *how) {
     return text;
 }
 
-/* A rival made ready. Both rivals of a pair have the same x, gamma and w. */
+/* A rival with its buffers. Both rivals of a pair have the same x, gamma and w. */
 typedef struct contender {
     const rival *of;
     candidate norm; /* the rival's fixture, and its rung (NULL: none) */

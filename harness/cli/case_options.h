@@ -9,7 +9,7 @@ typedef struct case_options {
     const char *out;  /* CSV file, or NULL */
     int threads;
     bool quick;
-    double seconds, quick_seconds; /* per implementation and case; without, with --quick */
+    double seconds, quick_seconds; /* per implementation and case, without and with --quick */
     double precision, margin;
     const char *baseline; /* GLOB[@ISA], or NULL */
     int passes;           /* bench: passes in fresh processes; 0: measure in this process */
@@ -18,7 +18,7 @@ typedef struct case_options {
     double also_long; /* check --long: seconds of drawn cases; below 0: no --long */
     int seed;         /* check: seed of the drawn cases */
     bool first;       /* check: stop at the first failure */
-    bool batch;       /* check: a row of an added kernel must keep its bits in every batch */
+    bool batch;       /* check: a loaded kernel fails if a row's bits depend on its batch */
     bool named;       /* cases were given on the command line */
     bool race; /* bench: no demonstrations by default; a name without @ISA means its widest ISA */
     case_list cases;

@@ -1,5 +1,5 @@
-/* Counts speed instead of timing it: valgrind's callgrind gives the instructions and simulated
- * cache misses of one call. They are equal on all machines that run the same binary.
+/* Counts instead of timing: valgrind's callgrind counts the instructions and simulated cache misses
+ * of one call. The counts are equal on all machines that run the same binary.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -28,7 +28,7 @@ enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 /* Parses the options in argv, whose first word is the command. The words after the options begin at
  * argv[*first]. strict: rejects abbreviations, repeated options and empty values, which could
  * overwrite a file by mistake. Returns OPTIONS_DONE, or the exit code after --help or a message. If
- * `help` is NULL, --help gives OPTIONS_HELP. */
+ * `help` is NULL, --help returns OPTIONS_HELP. */
 int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
                  bool strict, int *first);
 
@@ -56,6 +56,6 @@ void guess_print(const char *text, size_t length, const char *(*name)(size_t i),
                  const char *other);
 
 /* Timed kernels and their .scratch run in this process. If a kernel ends this process, the program
- * names the kernel. Until blame_nobody(), a call of exit() gives the exit code `code`. */
+ * names the kernel. Until blame_nobody(), exit() ends the process with exit code `code`. */
 void blame_watch(int code);
 void blame_nobody(void);

@@ -25,7 +25,7 @@ bool passes_make(const pass_plan *p);
 typedef struct process {
     char **argv;
     size_t count;
-    bool lost; /* a word, for lack of memory */
+    bool lost; /* a word is missing, for lack of memory */
 } process;
 __attribute__((format(printf, 2, 3))) void process_word(process *p, const char *format, ...);
 

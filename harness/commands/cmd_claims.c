@@ -204,7 +204,7 @@ static bool gather(claims_job *j, pass_options *p) {
     p->seconds = j->seconds, p->quick = j->quick;
     if (!p->passes && !p->folder)
         return claims_race(j) || (fprintf(stderr, "normlab: out of memory\n"), false);
-    const size_t measured = j->evidence.passes; /* in frameworks */
+    const size_t measured = j->evidence.passes; /* passes in frameworks */
     if (!p->folder) p->folder = passes_folder();
     if (!passes_make(&(pass_plan){p->passes, p->folder, p, run_pass})) return false;
     evidence_read_folder(&j->evidence, p->folder, p->quick, p->passes ? machine_kernels() : NULL);

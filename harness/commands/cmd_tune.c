@@ -1,7 +1,7 @@
 /* `normlab tune`: measures from which size on streaming stores and threads pay on this machine, and
  * writes the file for NL_TUNING. Times a chain, because the norm's neighbours decide what pays: a
- * copy writes the norm's input, the norm runs, and its output is read. From a threshold on it pays,
- * whether the caches contain the chain's buffers or not. SPDX-License-Identifier: MIT */
+ * copy writes the norm's input, the norm runs, and its output is read. A threshold holds whether or
+ * not the caches contain the chain's buffers. SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/replace.h"
@@ -58,8 +58,8 @@ static const struct question {
       C, 2, 4096}};
 enum { QUESTIONS = sizeof questions / sizeof *questions };
 
-/* The copy reads SOURCE. It writes COPIED, the norm's input (in backward dy). The norm writes OUT.
- * KEPT: x of backward. A rotating chain goes through the whole buffers, so that none of its data
+/* The copy reads SOURCE. It writes COPIED, the norm's input (backward: dy). The norm writes OUT.
+ * KEPT is x of backward. A rotating chain goes through the whole buffers, so that none of its data
  * are in a cache; a warm chain uses the same part again. */
 enum { SOURCE, COPIED, OUT, KEPT, BUFFERS };
 static char *buffer[BUFFERS];

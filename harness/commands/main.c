@@ -137,7 +137,7 @@ static int run(int argc, char **argv) {
     return NL_EXIT_USAGE;
 }
 
-/* Do stdout and stderr write to one file? Then whole lines keep words from splitting a table's. */
+/* Do stdout and stderr write to one file? Then stdout writes whole lines, so that none is split. */
 static bool writes_to_one_file(void) {
     struct stat out, err;
     return !fstat(1, &out) && !fstat(2, &err) && out.st_dev == err.st_dev &&

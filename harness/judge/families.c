@@ -112,7 +112,7 @@ static void add_roundings(mistake_list *l) {
             if ((what & A_PRODUCT) && !l->s->in->beta) continue;
             if (what == A_SUM_LATE && !l->s->in->residual) continue;
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
-            if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* a casting */
+            if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* equals a casting */
             if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
             if (what != AN_OUTPUT || type != (int)l->s->p->dtype) /* else it is no mistake */
                 add_rounding(l, i, type, false);
@@ -120,7 +120,7 @@ static void add_roundings(mistake_list *l) {
         }
 }
 
-/* Types of fewer bits. scaled: the scale maps the largest |x| to the type's largest number. */
+/* Adds types of fewer bits. scaled: a scale maps the largest |x| to the type's largest number. */
 static void add_formats(mistake_list *l) {
     static const struct {
         int what, to;

@@ -69,7 +69,7 @@ enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved as rstd; EXCHANGED: with the
 enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN, ITS_SHIFT };
 enum { SWAPPED = 1, OTHER_BIAS, OLD = 4, WITH_EPS = 8, UPDATED_TWICE = 16 }; /* bits of running */
 enum { IN_BRACKET, OUT_OF_BRACKET, NOT_IN_MEANS, IN_AND_OUT };               /* gain_in */
-/* operand: one of the names up to Y_FOR_X replaces xhat. The bits after it tell the place: BESIDE
+/* operand: one of the names up to Y_FOR_X replaces xhat. The other bits tell the place: BESIDE
  * mean(g * xhat), WITHIN that mean, IN_DGAMMA. */
 enum {
     XHAT,
@@ -129,7 +129,7 @@ typedef struct formula {
     int shifted;             /* bits: what feature j takes from j + 1; BACK: from j - 1 */
     int saved, mean_saved, running, x_as_sum;
     int mean_g, mean_gx;          /* backward: how often each mean is subtracted */
-    int gx_without_xhat, gx_rstd; /* mean_gx's term lacks xhat; has 1 more or less rstd */
+    int gx_without_xhat, gx_rstd; /* mean_gx's term lacks xhat; has one rstd more or less */
     int gain_in, operand;
     int gradients_gained;           /* OF_GAMMA, OF_BETA: gamma * dy replaces dy */
     int gradients_averaged;         /* means over the rows instead of sums */
@@ -141,7 +141,7 @@ typedef struct formula {
     int mean_whole;                 /* the mean is summed over all elements */
     int activation, clipped, drops; /* drops: 0 if the subject's y is 0 */
     int x_is_y;                     /* y replaces x */
-    int updated;                    /* inference first updates by momentum; 2: unbiased */
+    int updated;                    /* inference first updates the statistics; 2: unbiased */
     int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
     int permuted;              /* bits as in shifted: element e of `length` takes element */
     size_t unit, length, ways; /* e % ways * (length / ways) + e / ways, counted in `unit` */
@@ -182,7 +182,7 @@ typedef struct mismatch {
     size_t beyond;     /* numbers with an error above the bound */
     size_t hits;       /* numbers far beyond the right formula's bound, but within this formula's */
     size_t not_finite; /* numbers that are NaN in one of the two only */
-    size_t finite;     /* of the subject's */
+    size_t finite;     /* finite numbers of the subject */
 } mismatch;
 
 bool workspace_open(workspace *w, const subject *s); /* false: out of memory */

@@ -1,5 +1,5 @@
 /* Finds why an implementation failed a case: repeats the call in several ways, locates the wrong
- * numbers, and finds the known mistake that gives the same numbers. SPDX-License-Identifier: MIT */
+ * numbers, and finds the known mistake that reproduces them. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "judge/mechanism.h"
@@ -12,7 +12,7 @@ typedef struct hint {
     char number[120]; /* "y[0][7] is 1.5, should be 2.5" */
     char cause[400];  /* the cause, or what was tried */
     bool known;       /* is the cause known? */
-    mechanism m; /* m.likely: number of mistakes that give these numbers; 0: no known mistake */
+    mechanism m; /* m.likely: number of mistakes that reproduce the numbers; 0: no known mistake */
 } hint;
 
 /* Keeps only the likely mistakes that are likely in `other` too. False: there are none. */

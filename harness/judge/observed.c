@@ -102,8 +102,8 @@ static double step_of_grid(const mistake_list *l, const double *v, size_t n) {
     return 0;
 }
 
-/* Adds mistakes of rounding to int8: of x or gamma, with 127 steps up to the largest number, or of
- * the output, with the steps seen in it. */
+/* Adds mistakes that round to int8: x or gamma, in 127 steps up to the largest number, or the
+ * output, in the steps that its numbers show. */
 static void add_grids(mistake_list *l) {
     const subject *s = l->s;
     double x = 0, gamma = 0;
@@ -300,7 +300,7 @@ static void add_block(mistake_list *l, bool twice) {
             error += d * d, size += (double)(right[j] * right[j]);
             if (j % step == 0) lost[j / step * 2 + (size_t)k] = twice ? -d : d;
         }
-        if (!(error > 1e-10 * size) || !isfinite(error)) continue; /* it is right */
+        if (!(error > 1e-10 * size) || !isfinite(error)) continue; /* this gradient is right */
         for (size_t i = 0; i < p->n * p->c * p->s; i++) {
             const size_t j = nl_feature_of(p, i), row = i / (p->c * p->s) / each;
             const double dy = s->in->dy[i] * (k ? 1 : (double)s->want->xhat[i]);

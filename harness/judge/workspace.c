@@ -64,7 +64,7 @@ mismatch formula_residual(workspace *w, bool right) {
             left.largest = fmax(left.largest, e), left.beyond += !within;
             left.finite += isfinite(w->s->got[o][i]);
             left.hits += within && !(k->was[i] <= 8 * k->allowed[i]);
-            /* beside y in 16 bits, the usual rounding error of a float does not count */
+            /* if y has 16 bits, the usual rounding error of float outputs does not count */
             if (t != w->s->p->dtype && e <= (isinf(k->allowed[i]) ? USUAL : k->allowed[i])) e = 0;
             if (isinf(e)) e = 2 / (double)ref_unit(t), left.not_finite++;
             if (right) k->was[i] = e;

@@ -86,7 +86,7 @@ static void governor(exam *e) {
                  "no cpufreq in /sys: a virtual machine, or no driver for this processor");
         return;
     }
-    /* powersave follows the load with these drivers; with others it is the lowest frequency. */
+    /* With these drivers powersave follows the load; with others it is the lowest frequency. */
     bool range = strcmp(driver, "intel_pstate") == 0 || strcmp(driver, "amd-pstate-epp") == 0;
     bool fixed = same == e->cpus && strcmp(first, "performance") == 0;
     bool slow = strcmp(first, "powersave") == 0 && !range;

@@ -25,8 +25,8 @@ typedef struct mlp {
     bool running; /* BatchNorm uses its running statistics, as at inference */
     float eps;
     size_t rows, inputs, width, classes; /* rows: the largest batch */
-    size_t layers;                       /* hidden ones */
-    size_t count;                        /* of parameters */
+    size_t layers;                       /* hidden layers */
+    size_t count;                        /* number of parameters */
     float *parameters, *gradient; /* [count]: W and b of each layer, from the first to the last */
     float *velocity;              /* [count]: the velocity of the momentum method */
     float *room;                  /* the activations, and working memory */

@@ -10,7 +10,7 @@ typedef enum wiring { PLAIN, PRE_NORM, POST_NORM, WIRINGS } wiring;
 
 typedef struct network {
     wiring wiring;
-    bool has_norm; /* false: without a norm */
+    bool has_norm;
     nl_op norm;
     float stretch;              /* factor of all weights; 1: He's initialization */
     size_t layers, width, rows; /* the width is a multiple of 4 */

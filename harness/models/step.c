@@ -33,7 +33,7 @@ size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool traini
     return layout(&s) * sizeof(float);
 }
 
-/* Uniform numbers with a given variance. A step needs many millions: the generator is simple. */
+/* Uniform numbers with a given variance. A step needs many millions, so the generator is simple. */
 static void fill(float *to, size_t count, double variance, uint32_t seed) {
     uint32_t state = seed * 2654435769u + 1;
     float scale = (float)(sqrt(3 * variance) * 0x1p-31);

@@ -43,7 +43,7 @@ float *step_take(step *s, size_t count);
 void step_norm(step *s, size_t which, const float *x, float *y);
 void step_norm_backward(step *s, size_t which, const float *x, const float *dy, float *dx);
 
-/* The two kinds of steps, one file per kind. The layout function takes the others' memory. */
+/* The two kinds of steps, one file each. The layout takes the memory of forward and backward. */
 void block_layout(step *s);
 void block_forward(step *s);
 void block_backward(step *s);

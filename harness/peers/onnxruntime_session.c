@@ -24,8 +24,8 @@ static bool good(OrtStatus *status) {
 
 enum { PLANS = 16 };
 
-/* Of this process. A child lacks the threads of its parent's sessions: it must neither run nor
- * release a session of an earlier generation, because both wait for these threads. */
+/* Counts the forks before this process. A child lacks the threads of its parent's sessions, so it
+ * must neither run nor release a session of an earlier generation: both wait for these threads. */
 static int generation;
 
 static void count_child(void) {
@@ -35,7 +35,7 @@ static void count_child(void) {
 /* A session, and the key for which it was made. */
 typedef struct plan {
     nl_problem p;
-    int threads, count; /* of parts */
+    int threads, count; /* count: number of parts */
     int generation;
     OrtSession *session;
     const char *names[PARTS];

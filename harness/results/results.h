@@ -75,8 +75,8 @@ typedef struct row_pair {
     char why[200];
 } row_pair;
 
-/* Gives take() every row of A with B's, then the rows that only B has. margin: a log ratio. shares:
- * compares shares of each machine's limit instead of times. */
+/* Calls take() with each row of A and B's row, then with rows that only B has. margin: a log ratio.
+ * shares: compares shares of each machine's limit instead of times. */
 void compare_results(const results file[2], bool shares, double margin,
                      void (*take)(void *context, const row_pair *pair), void *context);
 

@@ -14,7 +14,7 @@ static const char *const names[MLP_NORMS] =
     {[MLP_NOTHING] = "no norm", [MLP_RECENTRE] = "recentring", [MLP_RESCALE] = "RMSNorm",
      [MLP_FULL] = "LayerNorm",  [MLP_BATCH] = "BatchNorm",     [MLP_TANH] = "tanh"};
 
-/* How a network learns. stretch: a factor of the first hidden weights; hidden: of their rate. */
+/* How a network learns. stretch scales the first hidden weights, and hidden scales their rate. */
 typedef struct plan {
     mlp_norm norm;
     double rate, decay, stretch, hidden;

@@ -15,7 +15,7 @@ typedef struct contest {
     double seconds; /* seconds of timing per contender */
     uint64_t seed;  /* seed of the data (random_seed) */
     bool (*interrupted)(void);
-    /* What came out. */
+    /* Results. */
     verdict v; /* verdict on MINE; if it is not ok, nothing was timed */
     timing t[CONTENDERS];
 } contest;

@@ -1,4 +1,4 @@
-/* A case made ready: its data, its answer and its buffers. Before a call it restores the inputs
+/* A case prepared to run: data, answer and buffers. Before a call the fixture restores the inputs
  * that calls overwrite, and brings the caches into the state that the case names.
  * SPDX-License-Identifier: MIT */
 #pragma once

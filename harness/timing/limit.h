@@ -17,7 +17,7 @@ typedef enum limit_ahead { AHEAD_NOTHING, AHEAD_LINES, AHEAD_BLOCKS, AHEAD_LOADE
 typedef struct limit_way {
     limit_store store; /* not LIMIT_EITHER */
     limit_ahead ahead;
-    bool brief;    /* two vectors a step */
+    bool brief;    /* two vectors per step */
     bool narrower; /* uses the second widest vectors */
 } limit_way;
 

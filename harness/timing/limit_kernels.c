@@ -3,7 +3,7 @@
 #include "timing/limit.h"
 #include "vec.h"
 
-/* Plain C has one lane, so it moves 16 bytes a step, which compilers vectorize. */
+/* Plain C has one lane, so it moves 16 bytes per step, which compilers vectorize. */
 enum { BYTES = VLEN == 1 ? 16 : (int)sizeof(vf) };
 typedef float vec __attribute__((vector_size(BYTES), aligned(4), may_alias));
 

@@ -83,8 +83,8 @@ double measure_trial(const measure_candidate *candidate, double (*clock)(void)) 
     return try_candidate(&m, 0, &turn, &whole);
 }
 
-/* The number of calls per round, equal for all candidates: so many that the fastest candidate's
- * round is not too short, and so few that the minimum of rounds fits the time. */
+/* The number of calls per round, equal for all candidates: enough that the fastest candidate's
+ * round is not too short, and few enough that the minimum of rounds fits the time. */
 static size_t shared_calls(const measure *m, size_t *turn) {
     double fastest = INFINITY, all = 0, whole;
     for (size_t a = 0; a < m->count; a++) {

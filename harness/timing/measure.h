@@ -31,7 +31,7 @@ typedef struct measure {
     uint64_t seed;             /* of the orders */
     double (*clock)(void);     /* in ns */
     bool (*interrupted)(void); /* or NULL */
-    /* What came out. */
+    /* Results. */
     double *ns;           /* [rounds][count]: nanoseconds of one call */
     size_t *position;     /* [rounds][count]: position in the round */
     size_t rounds, calls; /* calls a candidate makes in one round */

@@ -1,6 +1,6 @@
 /* idea   Takes the root mean square of the first sixteenth of the features instead of all.
  * gain   The statistics read a sixteenth of each row.
- * fails  Fails if the first features differ from the others: small ones make the row too large.
+ * fails  If the first features differ from the others: small first features make y too large.
  * SPDX-License-Identifier: MIT */
 #include "timing/fixture.h"
 #include "dtype.h"

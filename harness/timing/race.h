@@ -18,7 +18,7 @@ typedef struct figure {
 } figure;
 
 /* log_ratio: logarithm of b's time over a's time. The saving is in per cent of a step; share: the
- * fraction of the step that a takes. The speed-up does not depend on it. */
+ * fraction of the step that a takes. The speed-up does not depend on the share. */
 figure figure_saving(double share, estimate log_ratio, double band);
 figure figure_speedup(double share, estimate log_ratio, double band);
 

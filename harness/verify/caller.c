@@ -36,7 +36,7 @@ static bool hear(caller *k, unsigned char *byte) {
     errno = 0;
     if (worker_read(k->line, byte, k->by_clock)) return true;
     if (errno == EAGAIN) return fail(k, "has not returned: an endless loop, or a deadlock?");
-    for (int i = 0; i < 1000 && !ended.si_pid; i++) { /* wait for its end */
+    for (int i = 0; i < 1000 && !ended.si_pid; i++) {
         if (waitid(P_PID, (id_t)k->pid, &ended, WEXITED | WNOHANG | WNOWAIT) != 0) break;
         usleep(100);
     }

@@ -63,7 +63,7 @@ bool check_case(const nl_case *c, const check_settings *o, char *error, size_t e
 typedef struct sentence {
     enum { NOTED, JUDGED, ENDED, BROKEN } is;
     size_t impl; /* its index in the table */
-    verdict v;   /* of BROKEN: why */
+    verdict v;   /* if BROKEN, only v.why */
 } sentence;
 
 /* Messages are read in the order of the cases. While another checker has a long case, a checker

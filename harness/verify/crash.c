@@ -29,7 +29,7 @@ static int buffer_at(const call_record *s) {
     return i;
 }
 
-/* Returns i, or the output in place of input i if the kernel wrote there. */
+/* Returns i or, if the kernel wrote there, the output that overwrites input i in place. */
 static int written_over(const call_record *s, int i) {
     const bool shared = i < NL_ARGS && s->c.in_place & NL_BIT(i);
     return shared && s->access == ACCESS_WRITE ? (int)case_output_over(&s->c, (nl_arg)i) : i;

@@ -95,7 +95,7 @@ bool error_record_open(error_record *e, const char *path, bool update, char *err
     scan s = {.path = path, .error = error, .error_size = error_size};
     *e = (error_record){.path = path, .now_count = nl_impl_count() * LINES_PER_IMPL};
     const bool missing = update && access(path, F_OK) != 0 && errno == ENOENT;
-    if (update) { /* before the work */
+    if (update) { /* tests before the work whether the file can be written */
         FILE *f = fopen(path, "ab");
         if (!f) return snprintf(error, error_size, "%s: cannot write it", path), false;
         fclose(f);

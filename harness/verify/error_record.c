@@ -37,7 +37,7 @@ static bool has_type(nl_arg output) {
 
 bool error_record_not_run(const error_record *e, const error_line *l) {
     if (l->impl) return !e->ran[impl_index(l->impl)];
-    for (size_t i = 0; i < nl_impl_count(); i++) /* if its ISA runs, it was removed */
+    for (size_t i = 0; i < nl_impl_count(); i++) /* if its ISA runs, the rung was removed */
         if (strcmp(nl_impl_at(i)->isa, l->isa) == 0) return !nl_isa_runs(l->isa);
     return true;
 }

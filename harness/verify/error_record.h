@@ -25,7 +25,7 @@ typedef struct error_record {
     char *text; /* text of the file; the lines point into the text */
     error_line *file;
     size_t file_count;
-    error_line **now; /* of this run: LINES_PER_IMPL for each implementation, in table order */
+    error_line **now; /* this run's lines: LINES_PER_IMPL for each implementation, in table order */
     size_t now_count;
     bool *ran; /* for each implementation: did it run? */
 } error_record;

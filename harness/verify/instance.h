@@ -8,7 +8,7 @@
 /* Which guard page a buffer touches: the page after its end, or the page before its start. */
 typedef enum placement { PLACE_END, PLACE_START } placement;
 
-/* Memory for buffers that a process shares with its children; the guard pages are theirs to set. */
+/* Memory for buffers that a process shares with its children; the children set the guard pages. */
 typedef struct arena {
     char *base;
     size_t bytes, used;
@@ -23,7 +23,7 @@ typedef struct instance {
     const nl_impl *impl;
     void *at[NL_ARGS], *scratch;
     size_t scratch_bytes;
-    int scratch_byte; /* fills it */
+    int scratch_byte; /* the byte that fills scratch */
     int unset;        /* each byte of the outputs before the call */
     void *map[NL_ARGS + 1];
     size_t map_bytes[NL_ARGS + 1];

@@ -26,8 +26,8 @@ typedef struct child {
     int line;  /* carries one byte for a request, one for the answer */
 } child;
 
-/* Limits of processor time per thread and of elapsed time (s). A large case gets 2 us a number,
- * some hundred times the time of the plainest rung. */
+/* Limits of processor time per thread and of elapsed time (s). A large case gets 2 us for each
+ * number, about a hundred times as long as the plainest rung takes. */
 static const double busy_most = 2, idle_most = 10, each_number = 2e-6;
 enum { TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 

@@ -16,7 +16,7 @@ typedef struct pair_call {
     int threads;
 } pair_call;
 
-/* Calls the kernel on two threads at once, in its process. False: other numbers than alone. */
+/* Calls the kernel on two threads at once in its process. False: a call alone has other numbers. */
 bool pair_agrees(const pair_call *s);
 
 /* May a call be made again in its buffers? */

@@ -23,7 +23,7 @@ typedef struct search {
     verdict *v;
     const nl_impl *impl;
     int threads;
-    double end; /* of its time */
+    double end; /* when the search must end */
 } search;
 
 static parts take_apart(const nl_case *c) {

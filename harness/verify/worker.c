@@ -1,5 +1,5 @@
 /* The process in which kernels run: guard pages around its buffers, inputs that cannot be written,
- * a limit on memory and output, and a handler that notes how it crashed.
+ * a limit on memory and output, and a handler that notes how a kernel crashed.
  * SPDX-License-Identifier: MIT */
 #include "verify/worker.h"
 #include "base/clock.h"

@@ -68,7 +68,7 @@ void worker_fill(call_record *s, const instance *in, int threads);
 /* Starts a process in worker_serve(). Returns its id, or 0. *line: the parent's end of a socket. */
 int worker_start(call_record *s, const int output[2], int *line);
 
-/* Ends such a process and the processes that it has started; `now`: without its answer. Sets *pid to
+/* Ends such a process and the processes that it has started; now: does not wait. Sets *pid to
  * 0. Returns waitpid()'s status. */
 int worker_stop(int *pid, int line, bool now);
 
@@ -85,7 +85,7 @@ _Noreturn void worker_serve(call_record *s, int line, const int output[2]);
 void worker_sandbox(void);
 _Noreturn void worker_leave(int code);
 
-/* Notes, before the first call, what a call must leave as it was, beside its buffers: arithmetic,
+/* Notes, before the first call, what a call must leave as it was, besides buffers: arithmetic,
  * signals, limits, timers, files, the processors of its thread. */
 void surroundings_note(void);
 

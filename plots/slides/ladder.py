@@ -21,7 +21,7 @@ WORDS = {  # the idea in five words
 }
 LANES = {"avx512": "sixteen", "avx2": "eight", "sse2": "four", "neon": "four", "c": "single"}
 ISAS = {"avx512": "AVX-512", "avx2": "AVX2", "sse2": "SSE2", "neon": "NEON", "c": "vector words in plain C"}
-SHOWN = 6  # and the best
+SHOWN = 6  # rungs besides the best
 
 
 def draw(page):
@@ -36,7 +36,7 @@ def draw(page):
                               "optimized/rows_accumulators", "layernorm/two_pass", *known) if impl in known]
     chosen = sorted(dict.fromkeys(keep[:SHOWN]), key=lambda impl: -float(by[impl]["ns"])) + [best["impl"]]
     naive, bars = float(by["layernorm/naive"]["ns"]), []
-    # in the same rounds, as the tables say it
+    # the speed-up within rounds, as in the tables
     faster = lambda row: float(row["speedup"] if "naive" in row["baseline"] and row["speedup"] else naive / float(row["ns"]))
     for impl in chosen:
         row = by[impl]

@@ -7,8 +7,8 @@ PASSES: dict[str, int]
 DTYPES: dict[str, int]
 
 # The settings of call.h by position: op, pass, channels_last, before_weight, rounded_sum, eps, momentum,
-# biased_running_var, impl, threads; reference and judge have the storage type of the result before them, and judge
-# the rows of another batch and the first of them before that.
+# biased_running_var, impl, threads. reference and judge take the storage type of the result before the settings; judge
+# takes two more arguments before the type: the rows of another batch, and the index of the first of these rows.
 def forward(*settings: Any, **arrays: Any) -> Any: ...
 def backward(*settings: Any, **arrays: Any) -> tuple[Any, ...]: ...
 # op, dtype, parameters' dtype, before_weight, rounded_sum, eps, threads, x, residual, weight, bias, y, total

@@ -116,7 +116,7 @@ _FLOATS = ("float16", "float32", "float64", "bfloat16")
 
 
 def _tensor(given: Array | None, name: str, wide: bool = False) -> NDArray[Any] | None:
-    """The array in C order. wide: as float64. Else in its type, but bfloat16, which .npy files lack, as float32."""
+    """The array in C order: float64 if `wide`, else its own type, or float32 for bfloat16, which .npy files lack."""
     if given is None:
         return None
     array = as_array(given, name)

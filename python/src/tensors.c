@@ -27,7 +27,7 @@ static int get_shape(PyObject *tensor, npy_intp shape[NPY_MAXDIMS]) {
     return get_numbers(PyObject_GetAttrString(tensor, "shape"), shape);
 }
 
-/* Sets the strides of a tensor's rows. False: raised, or the rows lie otherwise. */
+/* Sets the strides of a tensor's rows. False: raised, or the library cannot use the rows. */
 static bool get_rows(PyObject *tensor, int axes, const npy_intp *shape, nl_problem *p,
                      nl_stride *out) {
     npy_intp steps[NPY_MAXDIMS], count[2], step[2] = {0};
@@ -39,7 +39,7 @@ static bool get_rows(PyObject *tensor, int axes, const npy_intp *shape, nl_probl
         p->inner = (size_t)count[0];
     }
     *out = (nl_stride){.row = (size_t)step[0], .outer = (size_t)step[1]};
-    return nl_rows_are_apart(p, nl_stride_of(p, *out)); /* else broadcast, or by Tensor.unfold() */
+    return nl_rows_are_apart(p, nl_stride_of(p, *out)); /* false after expand() or unfold() */
 }
 
 static bool get_vector(PyObject *tensor, const nl_problem *p, void **out) {

@@ -161,7 +161,7 @@ def is_in_rows(tensor):
 @given(data=st.data(), shape=st.lists(st.integers(0, 4), max_size=4), c=st.integers(1, 70),
        name=st.sampled_from(["layer_norm", "rms_norm", "qwen2_rms_norm"]), options=st.tuples(*[st.booleans()] * 5))
 def test_calls_by_address(data, shape, c, name, options):
-    """Calls with and without a gradient have the same bits; the latter pass addresses where no copy is needed."""
+    """Calls with a gradient, and calls by address (without a gradient, if no copy is needed), have the same bits."""
     torch.manual_seed(0)
     residual, weight, bias, cast, rounded = options
     dtype, other = (data.draw(st.sampled_from(list(ROUNDING))) for _ in "xp")

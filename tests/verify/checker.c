@@ -1,5 +1,5 @@
 /* Tests the checker. It must reject every mutant, on a case that the right kernel passes, and every
- * wrong NaN, but not judge numbers without a bound. SPDX-License-Identifier: MIT */
+ * wrong NaN, and must not judge numbers without a bound. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "benched.h"
 #include "mutants.h"

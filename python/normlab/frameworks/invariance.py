@@ -45,7 +45,7 @@ def distance(a: NDArray[Any], b: NDArray[Any]) -> NDArray[Any]:
 
 
 def of_rows(framework: Framework, given: Problem, rows: NDArray[Any]) -> NDArray[Any]:
-    """y (in training dx) of these rows of the problem, computed as one batch."""
+    """y, or dx in training, of these rows of the problem, computed as one batch."""
     some = {name: aligned(given.arrays[name][rows]) for name in ("x", "dy") if name in given.arrays}
     layer = framework.layer(given._replace(arrays={**given.arrays, **some}))
     made: NDArray[Any] = layer.outputs(layer.call())["dx" if given.training else "y"]
