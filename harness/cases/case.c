@@ -270,7 +270,7 @@ static const char *impossible(const nl_problem *p) {
     if (p->eps < 0) return "eps must not be negative";
     if (l->running && (p->momentum < 0 || p->momentum > 1)) return "momentum must be from 0 to 1";
     if (l->running && p->pass != NL_INFERENCE && p->n * p->s == 1)
-        return "training needs more than one value a channel, and n * s is 1";
+        return "training needs more than one value per channel, and n * s is 1";
     return NULL;
 }
 

@@ -133,7 +133,7 @@ bool cases_add_file(case_list *list, const char *path, char *error, size_t error
         char *start = line + strspn(line, " \t"), *end = start + strcspn(start, " \t");
         char *more = end + strspn(end, " \t");
         if (!*start) continue;
-        if (*more) snprintf(why, sizeof why, "one case a line: remove '%.100s'", more);
+        if (*more) snprintf(why, sizeof why, "write one case per line: remove '%.100s'", more);
         *end = '\0';
         ok = (!*more && cases_add(list, start, why, sizeof why)) ||
              scan_error(&s, s.first_line, "%s", why);

@@ -165,7 +165,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     if (out->also_long >= 0 && first < argc)
         return options_fail("--long runs the suite: name no cases"), options_see_help();
     if (first < argc && !strstr(help, "CASE"))
-        return options_fail("it takes no cases"), options_see_help();
+        return options_fail("this command takes no cases"), options_see_help();
     if ((out->impl && !known_impl(out->impl)) || (out->baseline && !known_impl(out->baseline)))
         return options_see_help();
     if (out->quick) out->seconds = out->quick_seconds;

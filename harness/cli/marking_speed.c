@@ -121,7 +121,7 @@ bool grade_count(grading *j, const part *p) {
     k->points = p->points * steps / p->steps;
     snprintf(k->text, sizeof k->text,
              "%s\n%.0f instructions, %.0f misses of the first cache, %.0f of the last: %.2f times "
-             "as cheap as %s, where %s is %.2f times\nstep %d of %d",
+             "as cheap as %s; %s is %.2f times as cheap\nstep %d of %d",
              c->text, mine.instructions, mine.first, mine.last, first / cost, p->from_rung,
              p->to_rung, first / last, steps, p->steps);
     return true;

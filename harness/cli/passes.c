@@ -230,7 +230,7 @@ int bench_passes(const case_options *o) {
     const char *temporary = getenv("TMPDIR");
     snprintf(own, sizeof own, "%s/normlab-XXXXXX", temporary ? temporary : "/tmp");
     if (o->out && ends_with(o->out, ".csv")) {
-        fprintf(stderr, "normlab: with --passes, --out names a folder for them, not a file\n");
+        fprintf(stderr, "normlab: with --passes, --out names a folder of passes, not a file\n");
         return NL_EXIT_USAGE;
     }
     if (!o->out && !mkdtemp(own)) {

@@ -37,8 +37,8 @@ static void help(void) {
         "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
         "--passes,\n"
         "                  nothing is timed\n"
-        "  --stability     instead of answers: of %d or more passes, how often three contradict "
-        "the rest\n"
+        "  --stability     instead of answers: how often three of %d or more passes contradict "
+        "the others\n"
         "  --measured FILE.csv  add the times inside frameworks, which\n"
         "                  `python -m normlab.frameworks --out FILE.csv` measures\n\n"
         "Answers: HOLDS; FAILS; DEPENDS, if settings disagree; NOT RESOLVED, if an interval with\n"
@@ -255,8 +255,8 @@ static void describe(const claims_job *j, const pass_options *p) {
             p->folder);
     if (e->passes >= PASSES_ENOUGH && e->sittings < PASSES_ENOUGH)
         fprintf(stderr,
-                "fewer than %d sittings: the intervals cover the passes, but another hour may lie\n"
-                "outside. Run --passes 1 at other times, %d minutes apart or more\n",
+                "fewer than %d sittings: the intervals cover the passes, but another hour's times\n"
+                "may lie outside. Run --passes 1 at other times, %d minutes apart or more\n",
                 PASSES_ENOUGH, SITTING_S / 60);
     if (strcmp(e->kernels, machine_kernels()) != 0)
         fprintf(stderr, "the passes ran on other kernels than this program has\n");

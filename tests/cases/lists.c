@@ -75,7 +75,7 @@ Test(case_lists, endless) {
     cases_free(&list);
 }
 
-/* A file has one case a line; an error message has the line's number. */
+/* A file has one case per line; an error message has the line's number. */
 Test(case_lists, files) {
     static const struct {
         const char *text, *says;

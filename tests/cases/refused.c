@@ -75,7 +75,7 @@ Test(refused_cases, message) {
         {"layernorm/forward/f32/3x0/normal", "at least 1"},
         {"layernorm/forward/f32/3x4/normal/eps=-1", "eps must not be negative"},
         {"batchnorm/forward/f32/3x4/normal/momentum=2", "from 0 to 1"},
-        {"batchnorm/forward/f32/1x4/normal", "more than one value a channel"},
+        {"batchnorm/forward/f32/1x4/normal", "more than one value per channel"},
     };
     for (size_t i = 0; i < sizeof wrong / sizeof *wrong; i++)
         if (cases_add(&list, wrong[i][0], error, sizeof error) || !strstr(error, wrong[i][1]))

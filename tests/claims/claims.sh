@@ -56,7 +56,7 @@ counted "  and infinity" 1 norm_inputs '> 1' tinf
 counted "a word that is none" 1 ones '> 1' 'sighs forward/f32/4x8/normal'
 says "should be average or size"
 counted "forward of what is about backward" 1 from_y '> 1' '- forward/f32/4x8/normal'
-says "it is about backward alone"
+says "this quantity is about backward alone"
 counted "  and the other way round" 1 scans '= 2' '- backward/f32/4x8/normal'
 counted "the count of a gated norm" 0 gated_outputs '= 5' layer # 4096 of 36864 + 41472
 prints "They are 5.23 % of the activations (a layer)"
