@@ -172,7 +172,7 @@ def roundings(rows):
     def of_type(row):
         if not row or not row["order"]:
             return "–"
-        return row["order"] + ("" if row["verdict"] == "same" else f"<br>but for {row['differ']} of {row['outputs']}")
+        return row["order"] + ("" if row["verdict"] == "same" else f"<br>except {row['differ']} of {row['outputs']}")
     def next_best(found):
         share, name = min((float(row["next_differ"]) / float(row["outputs"]), row["next"]) for row in found.values() if row["order"])
         return f"{name}: {share:.0%}"

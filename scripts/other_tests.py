@@ -92,7 +92,7 @@ def matrix(rows):
                          f", {least['when']}" * bool(least["when"]))
         shown.append(["<br>".join(texts), *fates])
     numbers = [str(i + 1) for i in range(len(tests(rows)))]
-    return markers.table(["wrong kernel: smallest input that tells", *numbers], shown)
+    return markers.table(["wrong kernel: smallest input that shows the mistake", *numbers], shown)
 
 
 def usable(rows):
