@@ -48,7 +48,7 @@ static float usual(const times *t, int way) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* ALL wins if it saves a tenth of the time. A way without times counts as 0 ns, so it is tried. */
+/* ALL wins only if it saves a tenth of the time. A way without times counts as 0 ns. */
 static int better(const times *t) {
     return usual(t, ALL) < 0.9f * usual(t, ONE) ? ALL : ONE;
 }
