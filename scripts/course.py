@@ -5,7 +5,7 @@
         puts source code into every page of docs/course that has a marker for it,
 
             <!-- code: rmsnorm/naive.c rmsnorm -->           a whole function, or a constant
-            <!-- code: core/view.h "first line" "last" -->   from the line that begins "first line" to the next "last"
+            <!-- code: core/view.h "FIRST" "LAST" -->       from the line that begins with FIRST to the next that begins with LAST
             <!-- gcc 12.2: COMMAND -->                       a command and its output, if cc is that version
                                                              for x86-64; otherwise the old output stays
             <!-- diff: rmsnorm/naive.c rmsnorm/one_pass.c rmsnorm -->   a function of two files, compared

@@ -11,9 +11,9 @@
 
 static const char help[] =
     "normlab count [options] [FILE.c] CASE\n\n"
-    "Counts the instructions of a call with valgrind's callgrind instead of timing the call, and\n"
-    "the misses of simulated, warm caches of 32 KiB and 8 MiB. The estimate is the instructions,\n"
-    "plus 10 for each miss of the first cache and 100 for each miss of the last; it leaves out\n"
+    "Counts a call's instructions, and its misses in two simulated, warm caches of 32 KiB and\n"
+    "8 MiB, with valgrind's callgrind. Nothing is timed. The estimate is the instructions, plus\n"
+    "10 for each miss of the first cache and 100 for each miss of the last; it leaves out\n"
     "latencies. Other programs do not change the counts; another compiler does. Kernels are\n"
     "compiled for AVX2 at most, the widest instruction set that valgrind supports.\n\n"
     "  --impl NAME   a rung to count: alone, or beside FILE\n\n"

@@ -99,7 +99,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
     if (grows(all, 1.5, 2.6))
         return "one-pass variance, E[x^2] - mean^2: grows with the square of kappa";
     if (grows(all, 0.6, 1.5) && grows(rest, 0.6, 1.5))
-        return "folded apply, x * rstd - mean * rstd: grows with kappa, and differs along a row";
+        return "the mean folded into the output, x * rstd - mean * rstd: grows with kappa";
     if (grows(all, 0.6, 1.5) && p->offset >= 0.8)
         return "the mean rounded to a float, as in two-pass and Welford: grows with kappa, and is "
                "the same along a row";
@@ -129,7 +129,7 @@ static bool is_folded(const subject *s) {
 const char *growth_at_one_kappa(const subject *s, const double *kappa, const double *error,
                                 const pattern *p) {
     size_t far = 0, square = 0;
-    if (is_folded(s)) return "folded apply, x * a + b: y has only the digits that x * a leaves";
+    if (is_folded(s)) return "the mean folded into the output, x * a + b: y lacks digits of x * a";
     const bool centred = nl_layers[s->p->op].centred;
     if (p->rest < 0.01 && (!centred || p->scale > 0.9) && p->steepest < 0x1.2p-11 &&
         p->steepest > 0x1p-16 && fabs(p->shrinking - 0.5) < 0.45 && s->p->dtype == NL_F32)

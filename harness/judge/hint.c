@@ -152,7 +152,7 @@ static bool find_mechanism(const enquiry *q, hint *out) {
     const bool known =
         mechanism_find(&q->s, &q->wrong[q->shown], m) && m->likely && m->found[0].wholly;
     if (!known) return m->likely = 0, false;
-    /* Other mistakes with the same numbers follow from the overflow. */
+    /* After an overflow, other mistakes reproduce the numbers too: name the overflow alone. */
     if (strncmp(m->found[0].text, "x^2 overflows", 13) == 0) m->likely = 1;
     return name_likely(out), true;
 }

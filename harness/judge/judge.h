@@ -93,8 +93,8 @@ typedef struct batches {
     const char *ulps_of;     /* "": ulps of the judged type; " of f64": ulps of the files' type */
 } batches;
 
-/* Do the last `axes` axes, which make a row, have equal sizes in part and x, and does x have enough
- * rows from `first` on? False: error is a sentence without subject: "has shape (23,): ...". */
+/* Has a row (the last `axes` axes) the same shape in `part` and `x`, and does `x` have enough rows
+ * from `first` on? False: error is a sentence without subject: "has shape (23,): ...". */
 bool batches_fit(const npy *x, size_t axes, const npy *part, size_t first, char *error,
                  size_t size);
 batches batches_compare(const judgement *j, const npy *part, size_t first);

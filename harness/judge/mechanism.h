@@ -72,16 +72,16 @@ typedef struct mechanism {
     hypothesis found[HYPOTHESES_MAX];
     size_t count, likely; /* likely: number of first hypotheses that fit equally well */
     size_t untried;       /* mistakes not tested because of the subject's `most` */
-    const char *prefix;   /* "only there: " if tested in the wrong region, "in this output: " if
-                           tested in one output; else "" */
+    const char *prefix;   /* "only there: " if tested only where numbers are wrong, "in this
+                           output: " if tested only in one output; else "" */
 } mechanism;
 
 /* A callback for the progress of a long search, or NULL. */
 extern void (*mechanism_progress)(size_t done, size_t total, const char *what);
 
 /* Tests every mistake that may concern the subject and changes its outputs. If no mistake explains
- * the whole error and wrong is not NULL, tests again in the wrong region only, then in the region's
- * output only. False: out of memory. */
+ * the whole error and wrong is not NULL, tests again only in this region of wrong numbers, then
+ * only in the region's output. False: out of memory. */
 bool mechanism_find(const subject *s, const region *wrong, mechanism *out);
 
 /* Appends "A", or "either A, or B (these data cannot tell)", or nothing if no mistake is likely. */

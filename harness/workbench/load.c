@@ -232,8 +232,8 @@ static bool rehearse(const char *path, description *d, char *error, size_t size)
         if (!ended) nanosleep(&(struct timespec){.tv_nsec = 1000000}, NULL);
     }
     if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == DONE)) return true;
-    static const char *const where = "look at what runs when it is loaded, at "
-                                     "normlab_kernel_abi(), normlab_kernel() and .scratch";
+    static const char *const where =
+        "check its constructors, normlab_kernel_abi(), normlab_kernel() and .scratch";
     if (WIFEXITED(status))
         return refuse(error, size, "ended the process that loaded it, with exit code %d: %s",
                       WEXITSTATUS(status), where);

@@ -114,7 +114,7 @@ def test_gradients_through_views():
 
 @pytest.mark.parametrize("seed", range(8))
 def test_windows_that_overlap(seed):
-    """Rows that share memory, as after unfold(), are copied: input, residual and the gradient of y."""
+    """Input, residual and the gradient of y are copied if their rows share memory, as after unfold()."""
     torch.manual_seed(seed)
     c, step, some, turned = (int(torch.randint(low, high, ())) for low, high in ((2, 40), (1, 50), (1, 4), (0, 2)))
     x, r, dy = (torch.randn(some, 200).unfold(1, c, step) for _ in range(3))

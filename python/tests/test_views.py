@@ -1,4 +1,4 @@
-"""Views, parameters in x's type and the rounded sum are computed without copies, with the bits of copies."""
+"""Views, parameters in x's type and a rounded sum need no copies, and have the same bits as copies would."""
 import normlab
 import numpy as np
 import pytest

@@ -85,7 +85,7 @@ prints "% in proportion to xhat"
 finds 1 "one-pass variance" lucky-y layernorm --x lucky.npy
 finds 1 "one-pass variance" line-y layernorm --x line.npy
 finds 0 "the mean rounded to a float" rounded-mean layernorm --x k.npy
-finds 0 "folded apply" folded layernorm --x k.npy
+finds 0 "the mean folded into the output" folded layernorm --x k.npy
 answers "no verdict without a bound" 1 "has no bound on these data" layernorm --x far.npy --y far-y.npy
 answers "and yet wrong" 1 "16 of these    have no bound: NaN, infinite, or larger than y of any row" layernorm --x far.npy --y far-x.npy
 
