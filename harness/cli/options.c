@@ -57,10 +57,9 @@ bool options_number(const char *name, const char *text, double least, double mos
                         whole ? "whole " : "", least, most);
 }
 
-static bool load(const char *path) {
-    char error[700];
-    return load_kernels(path, path, error, sizeof error) ||
-           options_fail("--load %s: %s", path, error);
+static bool load(const char *file) {
+    char error[9000];
+    return load_any(file, error, sizeof error) || options_fail("--load %s: %s", file, error);
 }
 
 static bool take(const option_spec *o, const char *text) {

@@ -5,7 +5,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* OPTION_LOAD: a library; its kernels are added to the table immediately; may be repeated. */
+/* OPTION_LOAD: a library or one .c file, whose kernels are added to the table immediately; may be
+ * repeated. */
 typedef enum option_kind {
     OPTION_FLAG,
     OPTION_TEXT,

@@ -24,7 +24,9 @@ static const char help[] =
     "                         show errors, not speed. A kernel is timed on the widest instruction\n"
     "                         set that runs here (NL_ISA=avx2 in the environment: at most that);\n"
     "                         with @avx2 on AVX2, with @* on all sets\n"
-    "  --load FILE.so         also the kernels of a library (normlab_kernel.h); may be repeated\n"
+    "  --load FILE            also the kernels of a library (FILE.so, normlab_kernel.h), or of\n"
+    "                         FILE.c, compiled as by `normlab try` and named try/FILE; may be\n"
+    "                         repeated\n"
     "  --baseline GLOB[@ISA]  compare with this, or with `best` (default: the naive rung, else the "
     "first)\n"
     "  --threads N            threads for kernels that use them, and for the limit (1)\n"
@@ -44,6 +46,7 @@ static const char help[] =
     "  normlab bench 'rmsnorm/forward/f32/64x1024/normal{,/rotating,/cold}'\n"
     "  normlab bench layernorm/forward/f32/64x1024/normal --impl 'optimized/rows_simd@*'\n"
     "  normlab bench rmsnorm/forward/f32/64x1024/normal --load ./mine.so\n"
+    "  normlab bench CASE --load old.c --load new.c --impl 'try/*' --baseline try/old\n"
     "  normlab bench experiments/ladder.txt --quick --out results/ladder.csv\n";
 
 typedef struct job {

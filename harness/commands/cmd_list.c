@@ -9,13 +9,13 @@
 #include <string.h>
 
 static const char help[] =
-    "normlab list [--csv] [--load FILE.so]... [PATTERN]...\n\n"
+    "normlab list [--csv] [--load FILE]... [PATTERN]...\n\n"
     "Prints the table of implementations. PATTERN is a part of a name, or GLOB[@ISA]. With a\n"
     "PATTERN, each implementation is listed with its layers, passes, storage types, method and\n"
     "instruction sets; brackets mark the sets that this processor lacks. A demonstration exists\n"
     "to show an error: nl_best() never chooses it, and it has no bound. Without a PATTERN, the\n"
-    "tuning follows the table. --csv prints the table for programs; --load FILE.so adds the\n"
-    "kernels of a library (normlab_kernel.h) to the table, and may be repeated.\n\n"
+    "tuning follows the table. --csv prints the table for programs; --load FILE adds the kernels\n"
+    "of FILE.so or FILE.c to the table (`normlab bench --help`), and may be repeated.\n\n"
     "Examples:\n"
     "  normlab list\n"
     "  normlab list backward 'rmsnorm/*'\n"

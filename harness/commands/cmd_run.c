@@ -20,7 +20,7 @@ static const char usage[] =
     "  --dy FILE                  backward: --out gets dx; statistics are computed from x\n"
     "  --dresidual FILE           with --dy: added to dx\n"
     "  --impl NAME[@ISA]          of `normlab list`; best (the default); reference: long double\n"
-    "  --load FILE.so             also the kernels of a library (normlab_kernel.h)\n"
+    "  --load FILE                also the kernels of FILE.so or FILE.c (`normlab bench --help`)\n"
     "  --threads N                at most N threads        default: 1\n"
     "  --momentum NUMBER          weight of new values in running statistics   default: 0.1\n"
     "  --residual-out FILE        x + residual, rounded to the type of x\n"

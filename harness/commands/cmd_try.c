@@ -54,15 +54,12 @@ static bool get_kernel(const char *file, double *seconds, char *compiler, size_t
     struct timespec start, end;
     clock_gettime(CLOCK_MONOTONIC, &start);
     progress(0, 1, "compiling");
-    bool ok = compile_kernel(file, &c, error, sizeof error);
+    bool ok = compile_and_load(file, &c, error, sizeof error);
     progress(1, 1, "");
     clock_gettime(CLOCK_MONOTONIC, &end);
     *seconds = (double)(end.tv_sec - start.tv_sec) + 1e-9 * (double)(end.tv_nsec - start.tv_nsec);
     snprintf(compiler, size, "%s", c.compiler);
-    if (!ok && !*error && !interrupted()) options_fail("%s does not compile", file);
-    if (ok) ok = load_kernels(c.library, file, error, sizeof error);
-    if (!ok && *error) options_fail("%s: %s", file, error);
-    compile_remove(&c);
+    if (!ok && !interrupted()) options_fail("%s: %s", file, error);
     return ok;
 }
 

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/compile.h"
+#include "base/csv.h"
 #include "kernel_build.h" /* generated: BUILD_..., and a line ISA_FLAGS(isa, flags) for each ISA */
 #include "normlab.h"
 #include "verify/worker.h"
@@ -128,6 +129,20 @@ void compile_remove(const compiled *c) {
         if (strcmp(one->d_name, ".") != 0 && strcmp(one->d_name, "..") != 0)
             unlinkat(dirfd(folder), one->d_name, 0);
     if (folder) closedir(folder), rmdir(c->folder);
+}
+
+bool compile_and_load(const char *file, compiled *out, char *error, size_t size) {
+    bool ok = compile_kernel(file, out, error, size);
+    if (!ok && !*error) snprintf(error, size, "does not compile");
+    if (ok) ok = load_kernels(out->library, file, error, size);
+    compile_remove(out);
+    return ok;
+}
+
+bool load_any(const char *file, char *error, size_t size) {
+    compiled c = {.isa = "c"};
+    return ends_with(file, ".c") ? compile_and_load(file, &c, error, size)
+                                 : load_kernels(file, file, error, size);
 }
 
 enum { SECONDS = 60, FILE_MOST = 64 << 20, CANNOT_RUN = 127 };

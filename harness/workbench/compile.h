@@ -46,3 +46,7 @@ void compile_flags(const compiled *c, command *to);
 
 /* Deletes the library file; a loaded library stays usable. */
 void compile_remove(const compiled *c);
+
+/* Compiles a kernel file and adds its kernel to the table. False: nothing is added; `error` has the
+ * reason. */
+bool compile_and_load(const char *file, compiled *out, char *error, size_t error_size);

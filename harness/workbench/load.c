@@ -311,13 +311,7 @@ bool load_kernels(const char *path, const char *origin, char *error, size_t size
     if (library) return dlclose(library), refuse(error, size, "is loaded already");
     if (!rehearse(here, NULL, error, size)) return false;
     library = dlopen(here, RTLD_NOW | RTLD_LOCAL);
-    if (!library) {
-        const size_t length = strlen(path);
-        const bool source = length > 2 && strcmp(path + length - 2, ".c") == 0;
-        return refuse(error, size, "%s%s", dlerror(),
-                      source ? " (a source file: compile it first, normlab_kernel.h says how)"
-                             : "");
-    }
+    if (!library) return refuse(error, size, "%s", dlerror());
     if (!arithmetic_is_usual()) {
         arithmetic_restore();
         return dlclose(library), refuse(error, size, FAST_MATH);

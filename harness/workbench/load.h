@@ -10,6 +10,9 @@ enum { LOAD_NAME = 60, LOAD_ABOUT = 200 }; /* longest text, in characters */
  * added; `error` has the reason and advice. */
 bool load_kernels(const char *path, const char *origin, char *error, size_t error_size);
 
+/* Adds the kernels of FILE.so, or the kernel of FILE.c, which is compiled (compile.h). */
+bool load_any(const char *file, char *error, size_t error_size);
+
 /* Adds the only kernel of an untrusted library. Only sandboxed processes (verify/worker.h) load the
  * library, never this process. NULL: `error` has the reason. */
 const nl_impl *load_distant(const char *path, char *error, size_t error_size);

@@ -43,6 +43,17 @@ answers "bench" 0 ",mine/naive,c,1," bench --load naive.so --impl 'rmsnorm/naive
 exits "bench in fresh processes" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --seconds 0.005 \
     --passes 2 $case
 prints ",mine/naive,c,1,"
+cp "$root/rmsnorm/naive.c" old.c && cp "$root/rmsnorm/one_pass.c" new.c
+exits "bench with source files, in fresh processes" 0 bench --load old.c --load ./new.c --impl 'try/*' \
+    --baseline try/old --seconds 0.005 --passes 2 $case
+prints ",try/old,c,1,"
+prints ",try/new,c,1,"
+sed 's|nl_put_y(row, i, |&2 * |' old.c > twice.c
+reports "a wrong source file" 1 "repeat: normlab try 'twice.c'" check --load twice.c --impl try/twice $case
+echo "int" > torn.c
+reports "one that does not compile" 2 "--load torn.c: does not compile" list --load torn.c
+mkdir -p other && cp old.c other/
+reports "a source file's name twice" 2 "try/old@c is there already, from old.c" list --load old.c --load other/old.c
 exits "check --impl best" 0 check --load naive.so --impl best $case
 check "  is another" "$(grep mine/naive stdout)"
 printf '%b' "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" > x.npy
@@ -103,7 +114,6 @@ fi
 refuses none.so "No such file"
 echo text > text.so
 refuses text.so "text.so"
-refuses wrong.c "a source file"
 refuses . "."
 library empty < /dev/null
 refuses empty.so "has no normlab_kernel_abi"

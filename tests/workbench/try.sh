@@ -107,7 +107,7 @@ sed 's|;$||' "$rung" > broken.c
 exits "a syntax error" 1 broken.c
 says "broken.c:"
 says "error: expected"
-says "normlab try: broken.c does not compile"
+says "normlab try: broken.c: does not compile"
 quiet
 echo '#include "kernel.h"' > empty.c
 reports "a file without NL_IMPL" 1 "does its file end with NL_IMPL" empty.c
