@@ -179,7 +179,7 @@ static nl_status check_strides(const nl_problem *p) {
         if (nl_span(p, s) == SIZE_MAX || !nl_rows_are_apart(p, s))
             return fail(
                 NL_BAD_ARGUMENT,
-                "%s has strides of %zu and %zu elements: rows of %zu overlap, or exceed memory",
+                "%s has strides of %zu and %zu elements: rows of %zu overlap, or leave memory",
                 nl_arg_name((nl_arg)i, p->pass), s.row, s.outer, p->c);
     }
     return NL_OK;
@@ -224,7 +224,7 @@ static nl_status check_problem(const nl_problem *p, const nl_impl **impl, int th
                     (double)p->momentum);
     if (l->running && p->pass != NL_INFERENCE && nl_group_size(p) == 1)
         return fail(NL_BAD_ARGUMENT,
-                    "%s training needs more than one value per channel: "
+                    "%s training needs more than one value a channel: "
                     "n * s is 1 (use NL_INFERENCE, or a larger batch)",
                     nl_op_name(p->op));
     if (!packed || p->inner) {

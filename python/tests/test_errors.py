@@ -111,7 +111,7 @@ def test_wrong_call(call, error, words):
 def test_wrong_batch_norm():
     for given, words in [
         ({"x": of(4)}, "x has 1 axes; batchnorm takes at least 2"),
-        ({"x": of((1, 4))}, "more than one value per channel"),
+        ({"x": of((1, 4))}, "more than one value a channel"),
         ({"x": of((0, 4, 0))}, "s = 0"),
         ({"x": X, "training": False}, "running_mean is None"),
         ({"x": X, "running_mean": of(3)}, "running_var is None"),

@@ -81,7 +81,7 @@ def test_batch_norm(problem, last, biased):
     axes = tuple(k for k in range(x.ndim) if k != axis)
     c = x.shape[axis]
     if x.size == c:
-        with pytest.raises(ValueError, match="more than one value per channel"):
+        with pytest.raises(ValueError, match="more than one value a channel"):
             normlab.batch_norm(x, channels_last=last)
         return
     shape = tuple(c if k == axis else 1 for k in range(x.ndim))

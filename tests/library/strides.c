@@ -137,8 +137,8 @@ Test(strides, what_is_refused) {
         nl_stride x;
         const char *why;
     } bad[] = {{8, 3, {8, 32}, "multiple of inner"}, {8, 2, {7, 32}, "overlap"},
-               {8, 2, {8, 15}, "overlap"},           {8, 2, {8, SIZE_MAX / 2}, "exceed memory"},
-               {8, 0, {SIZE_MAX / 4, 0}, "exceed"},   {8, 0, {4, 0}, "overlap"}};
+               {8, 2, {8, 15}, "overlap"},           {8, 2, {8, SIZE_MAX / 2}, "leave memory"},
+               {8, 0, {SIZE_MAX / 4, 0}, "leave"},   {8, 0, {4, 0}, "overlap"}};
     for (size_t i = 0; i < sizeof bad / sizeof *bad; i++) {
         p = heads, a.y = other, p.n = bad[i].n, p.inner = bad[i].inner, p.x_stride = bad[i].x;
         refused(NULL, &p, &a, NL_BAD_ARGUMENT, bad[i].why);
