@@ -8,8 +8,8 @@ bool interrupted(void) {
     return false;
 }
 
-bool load_kernels(const char *path, const char *origin, char *error, size_t error_size) {
-    (void)path, (void)origin;
+bool load_any(const char *file, char *error, size_t error_size) {
+    (void)file;
     snprintf(error, error_size, "a page loads no kernels");
     return false;
 }
