@@ -20,6 +20,11 @@ def _empty(x: Tensor, *shape: int) -> Tensor:
     return x.new_empty(shape, dtype=torch.float32)
 
 
+def _zeros(x: Tensor, *shape: int) -> Tensor:
+    """For sums over rows: the library writes nothing if there are none."""
+    return x.new_zeros(shape, dtype=torch.float32)
+
+
 def _refusal(ctx: Any, *_: Any) -> None:
     raise RuntimeError("normlab.torch has no gradient of a gradient")
 
@@ -86,7 +91,7 @@ def norm_backward(dy: Tensor, dtotal: Optional[Tensor], x: Tensor, weight: Optio
                   rstd: Tensor, layer: str) -> Iterator[Any]:
     """dx, and the gradients of weight and bias, float32."""
     c, batch = x.shape[1 if layer == "batch_norm" else -1], layer == "batch_norm"
-    dx, dweight, dbias = x.new_empty(x.shape), _empty(x, c), _empty(x, c if layer in _CENTRED else 0)
+    dx, dweight, dbias = x.new_empty(x.shape), _zeros(x, c), _zeros(x, c if layer in _CENTRED else 0)
     yield dx, dweight, dbias
     gain = {"dw" if layer == "qwen2_rms_norm" else "dgamma": array(dweight)}
     given = [*map(array, (dy, x, dtotal))] if batch else in_place(dy, x, dtotal)
@@ -106,6 +111,8 @@ def _norm_gradient(ctx: Any, dy: Tensor, dtotal: Tensor, *_: Any) -> Any:
     x, weight, *saved = ctx.saved_tensors
     if ctx.training:
         dx, *sums = norm_backward(dy, dtotal if ctx.fused else None, x, weight, *saved, ctx.layer)
+    elif not x.numel():  # PyTorch's operator would divide by zero
+        dx, *sums = torch.empty_like(x), _zeros(x, x.shape[1]), _zeros(x, x.shape[1])
     else:  # dx contains no sums, because the running statistics are constants
         wide = (None if p is None else p.float() for p in (weight, *saved))
         dx, *sums = torch.ops.aten.native_batch_norm_backward(dy, x, *wide, None, None, False, ctx.eps, [True] * 3)
@@ -155,7 +162,7 @@ def norm_of_rows(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor]
 def gated_backward(dy: Tensor, x: Tensor, gate: Tensor, weight: Optional[Tensor], rstd: Tensor,
                    gate_first: bool) -> Iterator[Any]:
     """dx, dgate, and the gradient of weight, float32."""
-    dx, dgate, dweight = x.new_empty(x.shape), x.new_empty(x.shape), _empty(x, x.shape[-1])
+    dx, dgate, dweight = x.new_empty(x.shape), x.new_empty(x.shape), _zeros(x, x.shape[-1])
     yield dx, dgate, dweight
     _call("gated_rms_norm_backward", *in_place(dy, x, gate), parameter(weight), out=array(dx), dgate=array(dgate),
           dgamma=array(dweight), rstd=array(rstd), options={"gate_first": gate_first})

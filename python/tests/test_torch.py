@@ -263,6 +263,17 @@ def test_swap_keeps_the_rounding():
     same_rounding(model[0](x), *want)
 
 
+@pytest.mark.parametrize("make, shape", [(lambda: nlt.LayerNorm(16), (0, 16)), (lambda: nlt.RMSNorm(16), (3, 0, 16)),
+                                         (lambda: nlt.BatchNorm2d(16).eval(), (0, 16, 2, 2))])
+def test_gradients_of_no_rows_are_zero(make, shape):
+    """The library writes no sums if there are no rows, so the memory must not show what it held before."""
+    for _ in range(50):
+        module, junk = make(), [torch.full((16,), 7.25) for _ in range(8)]
+        del junk
+        module(torch.randn(shape, requires_grad=True)).sum().backward()
+        assert all(bool((p.grad == 0).all()) for p in module.parameters())
+
+
 def test_calls_without_gradients_go_around_the_dispatch(monkeypatch):
     from torch.utils._python_dispatch import TorchDispatchMode
     x, w, b = torch.randn(3, 40, dtype=torch.float64).float(), torch.randn(40), torch.randn(40)
