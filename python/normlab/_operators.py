@@ -25,6 +25,19 @@ def _zeros(x: Tensor, *shape: int) -> Tensor:
     return x.new_zeros(shape, dtype=torch.float32)
 
 
+def _on_one_device(x: Tensor, *others: Optional[Tensor]) -> None:
+    """PyTorch makes results of x.device without a call if any tensor is on the device meta."""
+    for tensor in others:
+        if tensor is not None and tensor.device != x.device:
+            raise RuntimeError(f"expected all tensors on one device, got {x.device} and {tensor.device}")
+
+
+def _have_memory(args: tuple[Any, ...]) -> None:
+    for t in args:
+        if isinstance(t, Tensor) and t.numel() and not t.data_ptr():  # as after untyped_storage().resize_(0)
+            raise RuntimeError("a tensor's storage is freed")
+
+
 def _refusal(ctx: Any, *_: Any) -> None:
     raise RuntimeError("normlab.torch has no gradient of a gradient")
 
@@ -49,6 +62,7 @@ def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, outpu
     Outside of a compiler a torch Function calls the operator, so that torch.func can transform the call."""
     def make(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
         def compute(*args: Any) -> Any:
+            _have_memory(args)
             run = steps(*args)
             made = next(run)
             next(run, None)
@@ -90,6 +104,7 @@ def _call(name: str, *args: Any, out: Any, options: Any = {}, **arrays: Any) -> 
 def norm_backward(dy: Tensor, dtotal: Optional[Tensor], x: Tensor, weight: Optional[Tensor], mean: Tensor,
                   rstd: Tensor, layer: str) -> Iterator[Any]:
     """dx, and the gradients of weight and bias, float32."""
+    _on_one_device(x, dy, dtotal, weight, mean, rstd)
     c, batch = x.shape[1 if layer == "batch_norm" else -1], layer == "batch_norm"
     dx, dweight, dbias = x.new_empty(x.shape), _zeros(x, c), _zeros(x, c if layer in _CENTRED else 0)
     yield dx, dweight, dbias
@@ -125,6 +140,7 @@ def norm(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor], bias: 
          running_mean: Optional[Tensor], running_var: Optional[Tensor], layer: str, training: bool, momentum: float,
          eps: float, cast_before_weight: bool, rounded_sum: bool) -> Iterator[Any]:
     """y, x + residual, mean, rstd and the new running statistics; a result that does not exist is an empty tensor."""
+    _on_one_device(x, residual, weight, bias, running_mean, running_var)
     batch, running = layer == "batch_norm", [running_mean, running_var]
     groups = (x.shape[1:2] if batch else x.shape[:-1]) if training else (0,)
     y, total = x.new_empty(x.shape), x.new_empty(0 if residual is None else x.shape)
@@ -162,6 +178,7 @@ def norm_of_rows(x: Tensor, residual: Optional[Tensor], weight: Optional[Tensor]
 def gated_backward(dy: Tensor, x: Tensor, gate: Tensor, weight: Optional[Tensor], rstd: Tensor,
                    gate_first: bool) -> Iterator[Any]:
     """dx, dgate, and the gradient of weight, float32."""
+    _on_one_device(x, dy, gate, weight, rstd)
     dx, dgate, dweight = x.new_empty(x.shape), x.new_empty(x.shape), _zeros(x, x.shape[-1])
     yield dx, dgate, dweight
     _call("gated_rms_norm_backward", *in_place(dy, x, gate), parameter(weight), out=array(dx), dgate=array(dgate),
@@ -183,6 +200,7 @@ def _gated_gradient(ctx: Any, dy: Tensor, *_: Any) -> Any:
 def gated(x: Tensor, gate: Tensor, weight: Optional[Tensor], gate_first: bool, eps: float,
           cast_before_weight: bool) -> Iterator[Any]:
     """y, and the statistics rstd."""
+    _on_one_device(x, gate, weight)
     y, rstd = x.new_empty(x.shape), _empty(x, *x.shape[:-1])
     yield y, rstd
     options = {"gate_first": gate_first, "eps": eps, "cast_before_weight": cast_before_weight}

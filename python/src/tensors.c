@@ -6,11 +6,13 @@
 enum { OF_OP, OF_DTYPE, OF_PARAMETERS, OF_BEFORE_WEIGHT, OF_ROUNDED_SUM, OF_EPS, OF_THREADS };
 enum { OF_X = OF_THREADS + 1, OF_RESIDUAL, OF_WEIGHT, OF_BIAS, OF_Y, OF_TOTAL, OF_ALL };
 
-static bool get_address(PyObject *tensor, void **out) {
+/* Raises if a tensor of `elements` elements has no memory, as after untyped_storage().resize_(0). */
+static bool get_address(PyObject *tensor, size_t elements, void **out) {
     if (tensor == Py_None) return *out = NULL, true;
     PyObject *at = PyObject_CallMethod(tensor, "data_ptr", NULL);
     *out = at ? PyLong_AsVoidPtr(at) : NULL;
     Py_XDECREF(at);
+    if (at && elements && !*out) PyErr_SetString(PyExc_RuntimeError, "a tensor's storage is freed");
     return !PyErr_Occurred();
 }
 
@@ -47,7 +49,7 @@ static bool get_vector(PyObject *tensor, const nl_problem *p, void **out) {
     if (tensor == Py_None) return *out = NULL, true;
     return get_shape(tensor, shape) == 1 && shape[0] == (npy_intp)p->c &&
            get_numbers(PyObject_CallMethod(tensor, "stride", NULL), step) == 1 &&
-           (step[0] == 1 || p->c == 1) && get_address(tensor, out);
+           (step[0] == 1 || p->c == 1) && get_address(tensor, p->c, out);
 }
 
 static bool get_problem(PyObject *const *args, nl_problem *p) {
@@ -73,10 +75,10 @@ PyObject *tensors_forward(PyObject *self, PyObject *const *args, Py_ssize_t coun
     (void)self;
     if (count != OF_ALL) return PyErr_Format(PyExc_TypeError, "%d arguments", OF_ALL);
     const int threads = (int)PyLong_AsLong(args[OF_THREADS]);
-    if (!get_problem(args, &p) || !get_address(args[OF_X], &x) ||
-        !get_address(args[OF_RESIDUAL], &residual) || !get_vector(args[OF_WEIGHT], &p, &weight) ||
-        !get_vector(args[OF_BIAS], &p, &bias) || !get_address(args[OF_Y], &y) ||
-        !get_address(args[OF_TOTAL], &total))
+    if (!get_problem(args, &p) || !get_address(args[OF_X], p.n, &x) ||
+        !get_address(args[OF_RESIDUAL], p.n, &residual) ||
+        !get_vector(args[OF_WEIGHT], &p, &weight) || !get_vector(args[OF_BIAS], &p, &bias) ||
+        !get_address(args[OF_Y], p.n, &y) || !get_address(args[OF_TOTAL], p.n, &total))
         return PyErr_Occurred() ? NULL : Py_NewRef(Py_False);
     const nl_forward_args a = {.x = x,
                                .residual = residual,

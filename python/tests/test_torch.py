@@ -274,6 +274,38 @@ def test_gradients_of_no_rows_are_zero(make, shape):
         assert all(bool((p.grad == 0).all()) for p in module.parameters())
 
 
+def calls_with_each_tensor():
+    """(name, call): the call gives a layer one tensor in place of the tensor of that name."""
+    x, w = torch.randn(3, 8, 4), torch.randn(8)
+    rows, weight = torch.randn(3, 8), {"weight": w, "bias": w}
+    for name in ("input", "residual", "weight", "bias"):
+        yield name, lambda of, name=name: nlt.layer_norm(**{"input": rows, "residual": rows, **weight, name: of(name)},
+                                                         normalized_shape=(8,))
+    for name in ("gate", "weight"):
+        yield name, lambda of, name=name: nlt.gated_rms_norm(rows, **{"gate": rows, "weight": w, name: of(name)})
+    for training in (False, True):
+        for name in ("running_mean", "running_var", "weight", "bias"):
+            yield name, lambda of, name=name, training=training: nlt.batch_norm(
+                x, **{"running_mean": w.clone(), "running_var": w.abs(), **weight, name: of(name)}, training=training)
+
+
+@pytest.mark.parametrize("gradient", [False, True])
+@pytest.mark.parametrize("name, call", list(calls_with_each_tensor()))
+def test_no_tensor_may_lack_memory(name, call, gradient):
+    """Otherwise the result would be memory that nobody wrote. PyTorch's layers refuse the device meta as well."""
+    shape = (3, 8) if name in ("input", "residual", "gate") else (8,)
+
+    def freed(_):
+        tensor = torch.ones(shape)
+        tensor.untyped_storage().resize_(0)
+        return tensor.requires_grad_(gradient and "running" not in name)
+
+    with pytest.raises(RuntimeError, match="one device|on meta"):
+        call(lambda _: torch.ones(shape, device="meta", requires_grad=gradient and "running" not in name))
+    with pytest.raises(RuntimeError, match="storage is freed"):
+        call(freed)
+
+
 def test_calls_without_gradients_go_around_the_dispatch(monkeypatch):
     from torch.utils._python_dispatch import TorchDispatchMode
     x, w, b = torch.randn(3, 40, dtype=torch.float64).float(), torch.randn(40), torch.randn(40)
