@@ -138,8 +138,8 @@ typedef struct nl_forward_args {
  * group; RMSNorm has no mean(g) term. dgamma = sum(dy * xhat) and dbeta = sum(dy), over all rows
  * (BatchNorm: over the channel). docs/backward.md derives these formulas, and the formulas of the
  * gated layers. With a residual, dx is the gradient of both x and residual. dgamma and dbeta are
- * overwritten, not accumulated. In place, dx == dy, dx == dresidual and dgate == gate are allowed.
- * Pointers are aligned as in nl_forward_args. */
+ * overwritten, not accumulated (n = 0: not accessed). In place, dx == dy, dx == dresidual and
+ * dgate == gate are allowed. Pointers are aligned as in nl_forward_args. */
 typedef struct nl_backward_args {
     const void *x, *dy;    /* dtype [n][c][s]; with a residual, x is x + residual of forward */
     const void *dresidual; /* dtype [n][c], or NULL; row norms without a gate: the gradient of

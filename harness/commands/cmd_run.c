@@ -75,15 +75,31 @@ typedef struct run {
     npy out[NL_ARGS];
 } run;
 
+/* Do two paths name one file, which need not exist? */
+static bool is_one_file(const char *a, const char *b) {
+    struct stat of_a, of_b;
+    const char *paths[] = {a, b}, *names[2];
+    struct stat *of[] = {&of_a, &of_b};
+    int there = 0;
+    for (int i = 0; i < 2; i++) {
+        const char *slash = strrchr(paths[i], '/');
+        char folder[4096];
+        names[i] = slash ? slash + 1 : paths[i];
+        const int length = slash ? (int)(slash + 1 - paths[i]) : 1;
+        snprintf(folder, sizeof folder, "%.*s", length, slash ? paths[i] : ".");
+        if (stat(paths[i], of[i]) == 0)
+            there++;
+        else if (stat(folder, of[i]) != 0)
+            return false;
+    }
+    return there != 1 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino &&
+           (there || strcmp(names[0], names[1]) == 0);
+}
+
 /* Is the file to write also an input? */
 static bool replaces_inputs(const run *r) {
-    struct stat in, out;
-    for (int i = IN_X; i < OUT; i++) {
-        const char *given = r->a.value[i];
-        if (!given || stat(r->a.value[OUT], &out) != 0) continue;
-        if (stat(given, &in) == 0 && in.st_dev == out.st_dev && in.st_ino == out.st_ino)
-            return true;
-    }
+    for (int i = IN_X; i < OUT; i++)
+        if (r->a.value[i] && is_one_file(r->a.value[i], r->a.value[OUT])) return true;
     return false;
 }
 
@@ -95,7 +111,7 @@ static bool check_outputs(run *r) {
         if (value[i] && strcmp(value[i], "-") == 0)
             return options_fail("--%s -: standard output is not supported, name a file", name);
         for (int j = OUT; value[i] && j < i; j++)
-            if (value[j] && strcmp(value[i], value[j]) == 0)
+            if (value[j] && is_one_file(value[i], value[j]))
                 return options_fail("--%s and --%s name the same file, %s", own[j - OWN].name, name,
                                     value[i]);
     }
