@@ -14,6 +14,10 @@ void interrupt_watch(void) {
     signal(SIGINT, on_interrupt);
 }
 
+void interrupt_as_usual(void) {
+    signal(SIGINT, SIG_DFL);
+}
+
 bool interrupted(void) {
     return noted;
 }

@@ -1,7 +1,9 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/counting.h"
+#include "base/csv.h"
 #include "verify/instance.h"
 #include "workbench/compile.h"
+#include "workbench/load.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -134,7 +136,9 @@ bool counting_file(const char *file, const nl_case *c, counted *out, char *error
 }
 
 bool counting_rung(const char *name, const nl_case *c, counted *out, char *error, size_t size) {
-    const nl_impl *m = nl_find(name, counting_isa());
+    const nl_impl *any = nl_find(name, NULL), *m = nl_find(name, counting_isa());
     const char *isa = m && nl_accepts(m, &c->problem) ? counting_isa() : "c";
-    return counting_run(NULL, name, isa, c, out, error, size);
+    const char *from = any ? load_origin(name, any->isa) : NULL;
+    if (from && ends_with(from, ".c")) return counting_file(from, c, out, error, size);
+    return counting_run(from, name, isa, c, out, error, size);
 }

@@ -3,6 +3,7 @@
 #include "cases/suite.h"
 #include "registry.h"
 #include "verify/verify.h"
+#include "workbench/load.h"
 
 #include <stdio.h>
 #include <stdlib.h>
@@ -31,10 +32,12 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
     gate *g = &j->gates[impl_index(impl)];
     if (v->outcome != OUTCOME_FAIL) return;
     g->wrong |= j->bit;
+    const char *file = load_origin(impl->name, impl->isa);
     snprintf(g->why, sizeof g->why,
-             "not timed, because it is wrong elsewhere: on %.100s %s; see `normlab check --impl "
-             "'%s@%s'`",
-             c->text, v->why, impl->name, impl->isa);
+             "not timed, because it is wrong elsewhere: on %.100s %s; see `normlab check%s%.200s%s "
+             "--impl '%s@%s'`",
+             c->text, v->why, file ? " --load '" : "", file ? file : "", file ? "'" : "",
+             impl->name, impl->isa);
 }
 
 bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error,

@@ -7,7 +7,7 @@
 /* Results for one implementation: a bit for each layer, pass and type. */
 typedef struct gate {
     unsigned long long seen, wrong;
-    char why[500]; /* the failure, as a message */
+    char why[700]; /* the failure, as a message */
 } gate;
 
 /* gates: [nl_impl_count()], zeroed at first. Verifies the implementations that the options select

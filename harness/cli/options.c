@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "base/csv.h"
+#include "base/interrupt.h"
 #include "cli/options.h"
 #include "workbench/load.h"
 
@@ -59,7 +60,13 @@ bool options_number(const char *name, const char *text, double least, double mos
 
 static bool load(const char *file) {
     char error[9000];
-    return load_any(file, error, sizeof error) || options_fail("--load %s: %s", file, error);
+    struct stat about;
+    if (stat(file, &about) != 0) return options_fail("--load %s: %s", file, strerror(errno));
+    if (!S_ISREG(about.st_mode)) return options_fail("--load %s: is not a file", file);
+    interrupt_watch(); /* Ctrl-C must remove the compiler's temporary files */
+    const bool ok = load_any(file, error, sizeof error) && !interrupted();
+    interrupt_as_usual();
+    return ok || options_fail("--load %s: %s", file, interrupted() ? "interrupted" : error);
 }
 
 static bool take(const option_spec *o, const char *text) {
@@ -181,5 +188,6 @@ int options_read(int argc, char **argv, const char *help, const option_spec *spe
         if (code == 0) given[i] = true;
     }
     *first = optind;
+    if (!ok && interrupted()) return NL_EXIT_INTERRUPTED;
     return ok ? OPTIONS_DONE : options_see_help();
 }

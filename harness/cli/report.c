@@ -37,7 +37,7 @@ bool report_file(FILE **csv, const char *path, bool quick) {
         fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
         return false;
     }
-    if (!path || machine_write_beside(path, quick)) return true;
+    if (!path || machine_write_beside(path, quick, load_checksum())) return true;
     fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", path);
     return fclose(*csv), false;
 }

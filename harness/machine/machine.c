@@ -95,11 +95,12 @@ void machine_write(FILE *out) {
     doctor_write(out);
 }
 
-bool machine_write_beside(const char *csv_path, bool quick) {
+bool machine_write_beside(const char *csv_path, bool quick, const char *loaded) {
     char path[CSV_PATH];
     FILE *f = csv_beside(csv_path, ".machine.txt", path) ? fopen(path, "w") : NULL;
     if (!f) return false;
     machine_write(f);
     fprintf(f, "quick: %s\n", quick ? "yes" : "no");
+    if (loaded) fprintf(f, "loaded: %s\n", loaded);
     return fclose(f) == 0;
 }

@@ -66,7 +66,11 @@ static result merged(const result **each, size_t passes) {
         if (*one->flag) r.flag = one->flag;
         if (isnan(one->ns)) r.ns = NAN;
     }
-    if (isnan(r.ns)) return r;
+    if (isnan(r.ns)) {
+        r.ns_low = r.ns_high = r.limit_pct = r.aa_band = NAN;
+        r.speedup = r.speedup_low = r.speedup_high = NAN;
+        return r;
+    }
     const estimate time = estimate_of_passes(&r, PASS_TIME);
     r.ns = exp(time.median), r.ns_low = exp(time.low), r.ns_high = exp(time.high);
     r.limit_pct = middle(&r, share_of), r.aa_band = middle(&r, band_of);
@@ -128,10 +132,11 @@ static bool merge(results *out) {
     return true;
 }
 
-/* The passes of a pool must come from one program on one machine. */
+/* The passes of a pool must come from one program and one version of the files that --load names,
+ * on one machine. */
 static bool alike(const results *parts, size_t count, char *const *paths, char *error,
                   size_t error_size) {
-    static const char *const keys[] = {"kernels", "cpu", "quick"};
+    static const char *const keys[] = {"kernels", "loaded", "cpu", "quick"};
     for (size_t i = 1; i < count; i++)
         for (size_t k = 0; k < sizeof keys / sizeof *keys; k++) {
             const char *a = results_fact(&parts[0], keys[k]), *b = results_fact(&parts[i], keys[k]);

@@ -1,5 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "workbench/load.h"
+#include "base/csv.h"
 #include "platform/platform.h"
 #include "isa.h"
 #include "layer.h"
@@ -29,6 +30,7 @@ enum { MOST = 16, EACH = 16, THRESHOLDS = 64 };
 
 static struct library {
     const char *origin;
+    uint32_t crc;
     const nl_impl *kernels[EACH + 1];
     nl_impl copies[EACH]; /* kernels point to these checked copies, which cannot change */
 } libraries[MOST];
@@ -44,6 +46,15 @@ static bool refuse(char *error, size_t size, const char *format, ...) {
 
 const char *load_file(size_t i) {
     return i < count ? libraries[i].origin : NULL;
+}
+
+const char *load_checksum(void) {
+    static char text[MOST * 8 + 1];
+    *text = '\0';
+    for (size_t i = 0; i < count; i++)
+        if (!nl_is_peer(libraries[i].kernels[0]->name))
+            snprintf(text + strlen(text), 9, "%08x", (unsigned)libraries[i].crc);
+    return *text ? text : NULL;
 }
 
 const char *load_origin(const char *impl, const char *isa) {
@@ -319,5 +330,6 @@ bool load_kernels(const char *path, const char *origin, char *error, size_t size
     struct library *next = &libraries[count];
     *next = (struct library){.origin = origin};
     if (!add_all(library, next, error, size)) return dlclose(library), false;
+    if (!crc_file(&next->crc, here)) return refuse(error, size, "cannot be read again");
     return count++, true;
 }

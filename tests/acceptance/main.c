@@ -134,7 +134,7 @@ static void write_csv(FILE *out, const suspects *all) {
 int main(int argc, char **argv) {
     suspects all = {0};
     FILE *out = argc > 1 ? fopen(argv[1], "w") : NULL;
-    if (!out || !machine_write_beside(argv[1], false))
+    if (!out || !machine_write_beside(argv[1], false, NULL))
         return fprintf(stderr, "normlab_other_tests: OUT.csv cannot be written\n"), 2;
     if (!suspects_add_mutants(&all) || !suspects_add_labs(&all, argv + 2, argc - 2) ||
         !suspects_add_museum(&all) || !suspects_add_formulas(&all) || !suspects_add_right(&all))

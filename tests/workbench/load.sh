@@ -50,9 +50,30 @@ prints ",try/old,c,1,"
 prints ",try/new,c,1,"
 sed 's|nl_put_y(row, i, |&2 * |' old.c > twice.c
 reports "a wrong source file" 1 "repeat: normlab try 'twice.c'" check --load twice.c --impl try/twice $case
+exits "bench with a wrong source file" 1 bench --load twice.c --impl try/twice --seconds 0.005 --passes 1 $case
+prints ",try/twice,c,1,fail,1,,,,,,,,,"
+cp old.c changes.c
+passes() { # EXIT: a pass into the folder "pool"
+    exits "a pass of a source file" "$1" bench --load changes.c --impl try/changes --seconds 0.005 --passes 1 --out pool $case
+}
+passes 0
+passes 0
+cp new.c changes.c
+passes 1
+says "cannot be pooled: loaded is '"
+exits "count with a source file" 0 count --load old.c --impl try/old $case
+prints "try/old "
+mkdir -p other
+mkfifo pipe.c
+reports "a pipe" 2 "pipe.c: is not a file" list --load pipe.c
+reports "a folder" 2 "other: is not a file" list --load other
+printf '#!/bin/sh\necho begun > %q\nsleep 1\nexec cc "$@"\n' "$PWD/begun" > slow && chmod +x slow && mkdir -p temporary
+CC=$PWD/slow TMPDIR=$PWD/temporary interrupts "Ctrl-C while a file is compiled" begun list --load old.c
+says "old.c: interrupted"
+check "  leaves no folder" "$(ls temporary)"
 echo "int" > torn.c
 reports "one that does not compile" 2 "--load torn.c: does not compile" list --load torn.c
-mkdir -p other && cp old.c other/
+cp old.c other/
 reports "a source file's name twice" 2 "try/old@c is there already, from old.c" list --load old.c --load other/old.c
 exits "check --impl best" 0 check --load naive.so --impl best $case
 check "  is another" "$(grep mine/naive stdout)"
