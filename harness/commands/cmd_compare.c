@@ -21,7 +21,9 @@ static const char help[] =
     "implementation, ISA and threads. In two folders it matches files by name (not *.rounds.csv).\n"
     "In two folders of passes (`bench --passes`) each time is divided by the baseline's time in\n"
     "the same rounds; the interval is Student's 99 % interval, from the differences between\n"
-    "passes. FASTER and SLOWER: the whole interval of the ratio B/A lies outside the band, the\n"
+    "passes. Last comes each implementation's mean over its cases, which shows smaller changes,\n"
+    "because noise differs from case to case. FASTER and SLOWER: the whole interval of the ratio "
+    "B/A lies outside the band, the\n"
     "larger of the two files' A/A bands. SAME: interval and band lie within the margin. A row\n"
     "that cannot be compared is refused, with the reason. If cpu, caches or architecture differ\n"
     "or are not known, it compares shares of each machine's own limit (limit_pct), not times.\n\n"
@@ -47,7 +49,7 @@ typedef struct sheet_style {
 
 /* Counts rows by outcome, over several sheets. */
 typedef struct tally {
-    size_t verdicts[NOT_RESOLVED + 1], refused, no_band;
+    size_t verdicts[NOT_RESOLVED + 1], refused, no_band, slower_over_cases;
 } tally;
 
 typedef struct sheet {
@@ -56,7 +58,7 @@ typedef struct sheet {
     tally *total;
     bool shares; /* compares shares of the limit, not times */
     int width;   /* length of the longest implementation's name */
-    const char *heading;
+    char heading[512]; /* the case of the last row */
 } sheet;
 
 static double measured(const sheet *s, const result *r) {
@@ -74,16 +76,24 @@ static const char *word(const row_pair *p) {
     return p->refused ? "REFUSED" : comparison_name(p->verdict);
 }
 
+/* The case, or for a mean over cases their number. */
+static const char *case_of(const row_pair *p, char text[32]) {
+    if (!p->cases) return (p->a ? p->a : p->b)->spelling;
+    return snprintf(text, 32, "all %zu cases", p->cases), text;
+}
+
 static void print_csv(const sheet *s, const row_pair *p) {
-    const result *any = p->a ? p->a : p->b;
+    const result *any = p->a ? p->a : p->b, *a = p->cases ? NULL : p->a,
+                 *b = p->cases ? NULL : p->b;
+    char text[32];
     csv_text(stdout, s->name);
-    csv_text(stdout, any->spelling);
+    csv_text(stdout, case_of(p, text));
     csv_text(stdout, any->impl);
     csv_text(stdout, any->isa);
     printf("%d,%s,", any->threads, word(p));
     csv_text(stdout, p->why);
     printf("%s,", s->shares ? "limit_pct" : p->relative ? "ns over baseline" : "ns");
-    const double numbers[] = {measured(s, p->a), measured(s, p->b),  exp(p->ratio.median),
+    const double numbers[] = {measured(s, a),    measured(s, b),     exp(p->ratio.median),
                               exp(p->ratio.low), exp(p->ratio.high), expm1(p->band)};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) csv_number(stdout, numbers[i]);
     printf("%.6g\n", expm1(s->style->margin));
@@ -92,26 +102,30 @@ static void print_csv(const sheet *s, const row_pair *p) {
 static void print_row(sheet *s, const row_pair *p) {
     static const char *const paints[] = {"\033[32m", "\033[31m", "", "\033[33m", "\033[2m"};
     const char *paint = s->style->colour ? paints[p->refused ? NOT_RESOLVED + 1 : p->verdict] : "";
-    const result *any = p->a ? p->a : p->b;
-    char texts[2][32], r[32] = "-", interval[64] = "-", noise[32] = "-";
-    if (!s->heading || strcmp(any->spelling, s->heading) != 0)
-        printf("\n%s\n  %-*s %-7s %7s %9s %9s %7s %-16s %8s  %s\n", any->spelling, s->width,
+    const result *any = p->a ? p->a : p->b, *a = p->cases ? NULL : p->a,
+                 *b = p->cases ? NULL : p->b;
+    char cases[32], texts[2][32], r[32] = "-", interval[64] = "-", noise[32] = "-";
+    const char *spelling = case_of(p, cases);
+    if (strcmp(spelling, s->heading) != 0)
+        printf("\n%s\n  %-*s %-7s %7s %9s %9s %7s %-16s %8s  %s\n", spelling, s->width,
                "implementation", "isa", "threads", s->shares ? "A, limit" : "A",
                s->shares ? "B, limit" : "B", s->shares ? "A/B" : "B/A", "interval", "band", "B is");
-    s->heading = any->spelling;
+    snprintf(s->heading, sizeof s->heading, "%s", spelling);
     if (!p->refused) {
         snprintf(r, sizeof r, "%.3f", exp(p->ratio.median));
         snprintf(interval, sizeof interval, "[%.3f, %.3f]", exp(p->ratio.low), exp(p->ratio.high));
         snprintf(noise, sizeof noise, "%.2f %%", 100 * expm1(p->band));
     }
     printf("  %-*s %-7s %7d %9s %9s %7s %-16s %8s  %s%s%s%s%s\n", s->width, any->impl, any->isa,
-           any->threads, cell(s, p->a, texts[0]), cell(s, p->b, texts[1]), r, interval, noise,
-           paint, word(p), *paint ? "\033[0m" : "", *p->why ? ": " : "", p->why);
+           any->threads, cell(s, a, texts[0]), cell(s, b, texts[1]), r, interval, noise, paint,
+           word(p), *paint ? "\033[0m" : "", *p->why ? ": " : "", p->why);
 }
 
 static void take_pair(void *context, const row_pair *p) {
     sheet *s = context;
-    if (p->refused)
+    if (p->cases)
+        s->total->slower_over_cases += p->verdict == SLOWER;
+    else if (p->refused)
         s->total->refused++;
     else
         s->total->verdicts[p->verdict]++;
@@ -129,7 +143,7 @@ static void sheet_heading(void) {
 
 static void sheet_print(const char *name, const results file[2], bool shares,
                         const sheet_style *style, tally *total) {
-    sheet s = {name, style, total, shares, (int)strlen("implementation"), NULL};
+    sheet s = {name, style, total, shares, (int)strlen("implementation"), ""};
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < file[side].count; i++) {
             int length = (int)strlen(file[side].rows[i].impl);
@@ -243,7 +257,8 @@ static int finish(const job *j, bool fail_if_slower) {
     }
     if (j->unreadable) return NL_EXIT_USAGE;
     if (compared == 0) fprintf(stderr, "FAIL nothing could be compared\n");
-    return compared && !(fail_if_slower && j->total.verdicts[SLOWER]) ? NL_EXIT_OK : NL_EXIT_FAILED;
+    const bool slower = j->total.verdicts[SLOWER] || j->total.slower_over_cases;
+    return compared && !(fail_if_slower && slower) ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
 /* Returns 0: no folder, 1: a folder of result files, 2: a folder of passes. */

@@ -51,18 +51,18 @@ static bool is_relative(const result *a, const result *b, bool shares) {
     return !shares && !baseline && *a->baseline && strcmp(a->baseline, b->baseline) == 0;
 }
 
+/* Adds the logarithm that a row has in each pass. */
+static void add_passes(double v[PASSES_MAX], const result *r, bool shares, bool relative) {
+    for (size_t i = 0; i < r->passes; i++) {
+        const result *one = r->each[i];
+        v[i] += shares ? -log(one->limit_pct) : relative ? -log(one->speedup) : log(one->ns);
+    }
+}
+
 /* The interval comes from the differences between the passes of each side. */
 static estimate ratio_of_passes(const result *a, const result *b, bool shares, bool relative) {
-    double v[2][PASSES_MAX];
-    for (int side = 0; side < 2; side++) {
-        const result *r = side ? b : a;
-        for (size_t i = 0; i < r->passes; i++) {
-            const result *one = r->each[i];
-            v[side][i] = shares     ? -log(one->limit_pct)
-                         : relative ? -log(one->speedup)
-                                    : log(one->ns);
-        }
-    }
+    double v[2][PASSES_MAX] = {{0}};
+    add_passes(v[0], a, shares, relative), add_passes(v[1], b, shares, relative);
     return stats_difference(v[0], a->passes, v[1], b->passes);
 }
 
@@ -83,8 +83,41 @@ static row_pair compare_rows(const result *a, const result *b, bool shares, doub
     return p;
 }
 
+static bool of_one_impl(const result *a, const result *b) {
+    return strcmp(a->impl, b->impl) == 0 && strcmp(a->isa, b->isa) == 0 && a->threads == b->threads;
+}
+
+/* Compares the implementation of row `first` over its cases: a pass's value is the mean over its
+ * rows, so noise that changes from case to case is smaller. Leaves out rows that some pass lacks.
+ * False: fewer than two rows are left, or the implementation has an earlier row. */
+static bool compare_cases(const results file[2], size_t first, bool shares, double margin,
+                          row_pair *out) {
+    const result *a = &file[0].rows[first];
+    double v[2][PASSES_MAX] = {{0}};
+    *out = (row_pair){.a = a, .b = results_find(&file[1], a)};
+    for (size_t i = 0; i < first; i++)
+        if (of_one_impl(a, &file[0].rows[i])) return false;
+    for (size_t i = first; i < file[0].count; i++) {
+        const result *x = &file[0].rows[i], *y = results_find(&file[1], x);
+        if (!of_one_impl(a, x) || !y || compare_rows(x, y, shares, margin).refused ||
+            x->passes != file[0].part_count || y->passes != file[1].part_count)
+            continue;
+        const bool relative = is_relative(x, y, shares);
+        if (!out->cases++) out->relative = relative;
+        if (relative != out->relative) return false;
+        add_passes(v[0], x, shares, relative), add_passes(v[1], y, shares, relative);
+    }
+    if (out->cases < 2) return false;
+    for (int side = 0; side < 2; side++)
+        for (size_t i = 0; i < file[side].part_count; i++) v[side][i] /= (double)out->cases;
+    out->ratio = stats_difference(v[0], file[0].part_count, v[1], file[1].part_count);
+    out->verdict = stats_verdict(out->ratio, out->band, margin);
+    return true;
+}
+
 void compare_results(const results file[2], bool shares, double margin,
                      void (*take)(void *context, const row_pair *pair), void *context) {
+    row_pair all;
     for (size_t i = 0; i < file[0].count; i++) {
         const result *a = &file[0].rows[i];
         row_pair p = compare_rows(a, results_find(&file[1], a), shares, margin);
@@ -96,6 +129,8 @@ void compare_results(const results file[2], bool shares, double margin,
         row_pair p = compare_rows(NULL, b, shares, margin);
         take(context, &p);
     }
+    for (size_t i = 0; file[0].part_count > 1 && file[1].part_count > 1 && i < file[0].count; i++)
+        if (compare_cases(file, i, shares, margin, &all)) take(context, &all);
 }
 
 bool facts_one_machine(const results *file, char why[200]) {

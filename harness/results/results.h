@@ -66,6 +66,7 @@ char *facts_differing(const results *file);
 /* The rows with one key; a or b is NULL if its file has no such row. */
 typedef struct row_pair {
     const result *a, *b;
+    size_t cases;   /* 0: a row; else their number: an implementation's mean over its cases */
     bool refused;   /* cannot be compared, for the reason in `why` */
     bool relative;  /* both are pools: compares ratios of time and baseline time */
     bool no_band;   /* an A/A band is missing; the margin replaces it */
@@ -75,8 +76,9 @@ typedef struct row_pair {
     char why[200];
 } row_pair;
 
-/* Calls take() with each row of A and B's row, then with rows that only B has. margin: a log ratio.
- * shares: compares shares of each machine's limit instead of times. */
+/* Calls take() with each row of A and B's row, then with rows that only B has, and for two pools
+ * with each implementation's mean over its cases. margin: a log ratio. shares: compares shares of
+ * each machine's limit instead of times. */
 void compare_results(const results file[2], bool shares, double margin,
                      void (*take)(void *context, const row_pair *pair), void *context);
 

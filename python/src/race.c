@@ -109,6 +109,6 @@ PyObject *race_machine(PyObject *self, PyObject *args) {
     int quick;
     (void)self;
     if (!PyArg_ParseTuple(args, "sp", &text, &quick)) return NULL;
-    if (!machine_write_beside(text, quick)) return PyErr_SetFromErrno(PyExc_OSError);
+    if (!machine_write_beside(text, quick, NULL)) return PyErr_SetFromErrno(PyExc_OSError);
     Py_RETURN_NONE;
 }

@@ -130,6 +130,19 @@ exits "passes with a baseline" 0 r s --csv
 gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
 check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || shows cat stdout)"
 says "B/A compares times relative to the baseline's"
+# Each case's noise hides 3 %, but in the mean over both cases it cancels.
+two() { # two FOLDER NS_OF_ONE_CASE NS_OF_ANOTHER
+    local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
+    mkdir -p "$folder" && file bench "$(row k "$2" 1 1000)" "$(row k "$3" 1 1000 | sed 's,x/y,x/z,')"
+    mv bench.csv bench.machine.txt "$folder"
+}
+two t 100 100 && two t 80 125 && two t 125 80 && two v 103 103 && two v 82.4 128.75 && two v 128.75 82.4
+exits "a change in all cases" 0 t v --csv
+check "  shows in no case" "$([ "$(grep -c '^v,x/[yz],k,c,1,NOT RESOLVED,' stdout)" = 2 ] || shows cat stdout)"
+check "  but in their mean" "$(grep -qx 'v,all 2 cases,k,c,1,SLOWER,,ns,,,1.03,1.03,1.03,0,0.02' stdout || shows cat stdout)"
+says "2 compared: 0 FASTER, 0 SLOWER"
+exits "the exit code knows the mean" 1 t v --fail-if-slower
+prints "all 2 cases"
 cp -r p/2 p/3
 reports "a pass and its copy" 0 "warning: 1 of 4 passes are left out, as they are cut off, changed or copies; the last: p/3/bench.csv" p q
 says "A: 3 passes"

@@ -61,8 +61,10 @@ passes 0
 cp new.c changes.c
 passes 1
 says "cannot be pooled: loaded is '"
-exits "count with a source file" 0 count --load old.c --impl try/old $case
-prints "try/old "
+if type valgrind > /dev/null && ! "$normlab" --version | grep -q fsanitize; then
+    exits "count with a source file" 0 count --load old.c --impl try/old $case
+    prints "try/old "
+fi
 mkdir -p other
 mkfifo pipe.c
 reports "a pipe" 2 "pipe.c: is not a file" list --load pipe.c
