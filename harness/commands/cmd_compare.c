@@ -56,8 +56,8 @@ typedef struct sheet {
     const char *name;
     const sheet_style *style;
     tally *total;
-    bool shares; /* compares shares of the limit, not times */
-    int width;   /* length of the longest implementation's name */
+    bool shares;       /* compares shares of the limit, not times */
+    int width;         /* length of the longest implementation's name */
     char heading[512]; /* the case of the last row */
 } sheet;
 
