@@ -241,7 +241,7 @@ static int finish(const job *j, bool fail_if_slower) {
     for (int v = FASTER; v <= NOT_RESOLVED; v++) compared += j->total.verdicts[v];
     if (j->total.no_band)
         fprintf(stderr, "%zu rows lack an A/A band: the margin replaces it\n", j->total.no_band);
-    if (j->total.verdicts[FASTER] || j->total.verdicts[SLOWER])
+    if (j->total.verdicts[FASTER] || j->total.verdicts[SLOWER] || j->total.slower_over_cases)
         fprintf(stderr, "A and B did not take turns: measure A twice and compare both files, to "
                         "see how much one program's times change\n");
     fprintf(stderr, "%zu compared: ", compared);
@@ -249,6 +249,8 @@ static int finish(const job *j, bool fail_if_slower) {
         fprintf(stderr, "%s%zu %s", v ? ", " : "", j->total.verdicts[v],
                 comparison_name((comparison)v));
     fprintf(stderr, "; %zu refused", j->total.refused);
+    if (j->total.slower_over_cases)
+        fprintf(stderr, "; %zu SLOWER in the mean over their cases", j->total.slower_over_cases);
     if (j->lone_files) fprintf(stderr, "; %zu files in one folder only", j->lone_files);
     fputc('\n', stderr);
     if (fflush(stdout) != 0 || ferror(stdout)) {

@@ -79,6 +79,10 @@ static row_pair compare_rows(const result *a, const result *b, bool shares, doub
         p.relative = is_relative(a, b, shares);
         p.ratio = ratio_of_passes(a, b, shares, p.relative), p.band = 0, p.no_band = false;
     }
+    if (isnan(p.ratio.median)) {
+        snprintf(p.why, sizeof p.why, "a pass lacks its speedup");
+        p.refused = true, p.band = NAN;
+    }
     p.verdict = stats_verdict(p.ratio, p.band, margin);
     return p;
 }
@@ -87,27 +91,33 @@ static bool of_one_impl(const result *a, const result *b) {
     return strcmp(a->impl, b->impl) == 0 && strcmp(a->isa, b->isa) == 0 && a->threads == b->threads;
 }
 
+/* B's row for row x of A, if x has the implementation of row a, and all passes have both rows. */
+static const result *other_of(const results file[2], const result *a, const result *x, bool shares,
+                              double margin) {
+    const result *y = of_one_impl(a, x) ? results_find(&file[1], x) : NULL;
+    return y && !compare_rows(x, y, shares, margin).refused && x->passes == file[0].part_count &&
+                   y->passes == file[1].part_count
+               ? y
+               : NULL;
+}
+
 /* Compares the implementation of row `first` over its cases: a pass's value is the mean over its
- * rows, so noise that changes from case to case is smaller. Leaves out rows that some pass lacks.
- * False: fewer than two rows are left, or the implementation has an earlier row. */
+ * rows, so noise that changes from case to case is smaller. Compares times, unless all rows are
+ * relative. False: fewer than two rows are left, or the implementation has an earlier row. */
 static bool compare_cases(const results file[2], size_t first, bool shares, double margin,
                           row_pair *out) {
-    const result *a = &file[0].rows[first];
+    const result *a = &file[0].rows[first], *end = &file[0].rows[file[0].count], *y;
     double v[2][PASSES_MAX] = {{0}};
-    *out = (row_pair){.a = a, .b = results_find(&file[1], a)};
-    for (size_t i = 0; i < first; i++)
-        if (of_one_impl(a, &file[0].rows[i])) return false;
-    for (size_t i = first; i < file[0].count; i++) {
-        const result *x = &file[0].rows[i], *y = results_find(&file[1], x);
-        if (!of_one_impl(a, x) || !y || compare_rows(x, y, shares, margin).refused ||
-            x->passes != file[0].part_count || y->passes != file[1].part_count)
-            continue;
-        const bool relative = is_relative(x, y, shares);
-        if (!out->cases++) out->relative = relative;
-        if (relative != out->relative) return false;
-        add_passes(v[0], x, shares, relative), add_passes(v[1], y, shares, relative);
-    }
+    *out = (row_pair){.a = a, .b = results_find(&file[1], a), .relative = true};
+    for (const result *x = file[0].rows; x < a; x++)
+        if (of_one_impl(a, x)) return false;
+    for (const result *x = a; x < end; x++)
+        if ((y = other_of(file, a, x, shares, margin)))
+            out->cases++, out->relative &= is_relative(x, y, shares);
     if (out->cases < 2) return false;
+    for (const result *x = a; x < end; x++)
+        if ((y = other_of(file, a, x, shares, margin)))
+            add_passes(v[0], x, shares, out->relative), add_passes(v[1], y, shares, out->relative);
     for (int side = 0; side < 2; side++)
         for (size_t i = 0; i < file[side].part_count; i++) v[side][i] /= (double)out->cases;
     out->ratio = stats_difference(v[0], file[0].part_count, v[1], file[1].part_count);

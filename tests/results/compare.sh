@@ -143,6 +143,17 @@ check "  but in their mean" "$(grep -qx 'v,all 2 cases,k,c,1,SLOWER,,ns,,,1.03,1
 says "2 compared: 0 FASTER, 0 SLOWER"
 exits "the exit code knows the mean" 1 t v --fail-if-slower
 prints "all 2 cases"
+says "; 1 SLOWER in the mean over their cases"
+# The baseline of one case only.
+for k in t/0 t/1 t/2 v/0 v/1 v/2; do
+    awk -F, -v OFS=, 'NR == 1 { print $0, "baseline,speedup,comparison"; next }
+        { print $0, "k", /x.z/ ? "1.5,FASTER" : "1,baseline" }' $k/bench.csv > new.csv && mv new.csv $k/bench.csv
+done
+exits "a baseline in one case only" 0 t v --csv
+check "  the mean is of times" "$(grep -qx 'v,all 2 cases,k,c,1,SLOWER,,ns,,,1.03,1.03,1.03,0,0.02' stdout || shows cat stdout)"
+sed -i 's/1.5,FASTER/,FASTER/' t/0/bench.csv
+exits "a pass without its speedup" 0 t v --csv
+check "  is refused" "$(grep -q '^v,x/z,k,c,1,REFUSED,a pass lacks its speedup,' stdout || shows cat stdout)"
 cp -r p/2 p/3
 reports "a pass and its copy" 0 "warning: 1 of 4 passes are left out, as they are cut off, changed or copies; the last: p/3/bench.csv" p q
 says "A: 3 passes"
