@@ -97,9 +97,9 @@ static bool is_one_file(const char *a, const char *b) {
 }
 
 /* Is the file to write also an input? */
-static bool replaces_inputs(const run *r) {
+static bool replaces_inputs(const run *r, const char *out) {
     for (int i = IN_X; i < OUT; i++)
-        if (r->a.value[i] && is_one_file(r->a.value[i], r->a.value[OUT])) return true;
+        if (r->a.value[i] && is_one_file(r->a.value[i], out)) return true;
     return false;
 }
 
@@ -114,10 +114,10 @@ static bool check_outputs(run *r) {
             if (value[j] && is_one_file(value[i], value[j]))
                 return options_fail("--%s and --%s name the same file, %s", own[j - OWN].name, name,
                                     value[i]);
+        if (value[i] && replaces_inputs(r, value[i]))
+            return options_fail("--%s %s is an input, and would be replaced: name another file",
+                                name, value[i]);
     }
-    if (replaces_inputs(r))
-        return options_fail("--out %s is an input, and would be replaced: name another file",
-                            value[OUT]);
     return true;
 }
 

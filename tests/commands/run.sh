@@ -230,6 +230,7 @@ refuses "an option twice" "--x is given twice" layernorm --x x.npy --x x.npy --o
 refuses "--out -" "standard output is not supported" layernorm --x x.npy --out -
 refuses "one file for two outputs" "name the same file" \
     layernorm --x x.npy --out y.npy --mean-out y.npy
+refuses "an output over an input" "--mean-out x.npy is an input" layernorm --x x.npy --out new.npy --mean-out x.npy
 refuses "one file for two outputs, in two spellings" "name the same file" \
     layernorm --x x.npy --out new.npy --mean-out "$PWD/./new.npy"
 for bad in abc 1e-5x '' -1 nan inf 1e-60 1e60; do
