@@ -27,6 +27,8 @@ enum {
 
 enum { CLASSES_MAX = 10, ELEMENTS_MAX = 75000, USUAL_MAX = 12000, ROW_STREAMS = 64 };
 
+#define INNER "inner={2,3,4,6,8,12,24,32,48,64}" /* divisors of 192 */
+
 static const struct dimension {
     unsigned families;
     const char *name, *classes[CLASSES_MAX];

@@ -209,6 +209,37 @@ static bool missing(const nl_problem *p, nl_arg *a, int *value) {
     return false;
 }
 
+/* Is there a case in which these two tensors of a layer have different strides? rows: the least
+ * number of rows in a group. */
+static bool differ(nl_op op, nl_pass pass, nl_arg a, nl_arg b, size_t rows, bool in_place) {
+    for (const nl_case *c = cases.items; c < cases.items + cases.count; c++)
+        if (c->problem.op == op && c->problem.pass == pass && c->gap[a] != c->gap[b] &&
+            !(~case_args(c) & (NL_BIT(a) | NL_BIT(b))) && c->problem.inner >= rows &&
+            !c->in_place == !in_place)
+            return true;
+    return false;
+}
+
+/* A kernel that uses one tensor's strides for another fails: in single rows and in groups of more
+ * rows than any kernel takes at once, and in place if the tensors are not one buffer. */
+Test(suite, every_two_tensors_have_different_strides) {
+    for (nl_op op = 0; op < NL_OPS; op++)
+        for (nl_pass pass = NL_FORWARD; pass <= NL_BACKWARD && !nl_layers[op].by_channel; pass++)
+            for (nl_arg a = 0; a < NL_ARGS; a++)
+                for (nl_arg b = 0; b < a; b++) {
+                    const unsigned both = NL_BIT(a) | NL_BIT(b);
+                    if (nl_args[a].extent != NL_TENSOR || nl_args[b].extent != NL_TENSOR ||
+                        both & ~nl_takes(op, pass))
+                        continue;
+                    const bool one = (nl_args[a].replaces | nl_args[b].replaces) & both;
+                    cr_expect(differ(op, pass, a, b, 0, false) &&
+                                  differ(op, pass, a, b, 17, false) &&
+                                  (one || differ(op, pass, a, b, 0, true)),
+                              "%s %s: %s and %s", nl_op_name(op), nl_pass_name(pass),
+                              nl_args[b].name, nl_args[a].name);
+                }
+}
+
 /* Tests each layer with each pass, and each type with each pass. */
 Test(suite, every_input_has_every_kind_of_value) {
     nl_arg a;
