@@ -26,16 +26,17 @@ bool options_fail(const char *format, ...) {
     return false;
 }
 
-static bool can_read(const char *path) {
+/* Returns why a file cannot be read, or NULL. */
+static const char *unreadable(const char *path) {
     struct stat about;
-    if (stat(path, &about) != 0 || access(path, R_OK) != 0)
-        return options_fail("cannot read %s: %s", path, strerror(errno));
-    return S_ISREG(about.st_mode) || options_fail("%s is not a file", path);
+    if (stat(path, &about) != 0 || access(path, R_OK) != 0) return strerror(errno);
+    return S_ISREG(about.st_mode) ? NULL : "it is not a file";
 }
 
 bool options_kernel(const char *file) {
     if (!file) return options_fail("which FILE.c?");
-    if (!can_read(file)) return false;
+    const char *why = unreadable(file);
+    if (why) return options_fail("cannot read %s: %s", file, why);
     return ends_with(file, ".c") || ends_with(file, ".so") ||
            options_fail("%s is neither a .c nor a .so file: compile it to a library, as examples/ "
                         "does, and %s that",
@@ -60,9 +61,8 @@ bool options_number(const char *name, const char *text, double least, double mos
 
 static bool load(const char *file) {
     char error[9000];
-    struct stat about;
-    if (stat(file, &about) != 0) return options_fail("--load %s: %s", file, strerror(errno));
-    if (!S_ISREG(about.st_mode)) return options_fail("--load %s: is not a file", file);
+    const char *why = unreadable(file);
+    if (why) return options_fail("--load %s: %s", file, why);
     interrupt_watch(); /* Ctrl-C must remove the compiler's temporary files */
     const bool ok = load_any(file, error, sizeof error) && !interrupted();
     interrupt_as_usual();

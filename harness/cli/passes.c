@@ -225,6 +225,27 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
     return remove(path);
 }
 
+/* Can a new pass be pooled with the passes of the folder? If not, it would make the folder
+ * unreadable. */
+static bool fits(const char *folder) {
+    const char *const now[][2] = {{"kernels", machine_kernels()}, {"loaded", load_checksum()}};
+    char error[700];
+    results pool;
+    bool ok = true;
+    if (!pool_is(folder) || !pool_read(folder, &pool, error, sizeof error)) return true;
+    for (size_t i = 0; i < sizeof now / sizeof *now && ok; i++) {
+        const char *key = now[i][0], *is = now[i][1], *was = results_fact(&pool, key);
+        ok = strcmp(was ? was : "", is ? is : "") == 0;
+        if (!ok)
+            fprintf(stderr,
+                    "normlab: in the passes of %s, %s is '%s', and now it is '%s': name another "
+                    "folder\n",
+                    folder, key, was ? was : "", is ? is : "");
+    }
+    results_free(&pool);
+    return ok;
+}
+
 int bench_passes(const case_options *o) {
     char own[512], error[700];
     const char *temporary = getenv("TMPDIR");
@@ -233,6 +254,7 @@ int bench_passes(const case_options *o) {
         fprintf(stderr, "normlab: with --passes, --out names a folder of passes, not a file\n");
         return NL_EXIT_USAGE;
     }
+    if (o->out && !fits(o->out)) return NL_EXIT_USAGE;
     if (!o->out && !mkdtemp(own)) {
         fprintf(stderr, "normlab: cannot make a folder %s: %s\n", own, strerror(errno));
         return NL_EXIT_USAGE;

@@ -49,12 +49,11 @@ const char *load_file(size_t i) {
 }
 
 const char *load_checksum(void) {
-    static char text[MOST * 8 + 1];
-    *text = '\0';
+    static char text[9];
+    uint32_t sum = 0; /* does not depend on the order */
     for (size_t i = 0; i < count; i++)
-        if (!nl_is_peer(libraries[i].kernels[0]->name))
-            snprintf(text + strlen(text), 9, "%08x", (unsigned)libraries[i].crc);
-    return *text ? text : NULL;
+        if (!nl_is_peer(libraries[i].kernels[0]->name)) sum += libraries[i].crc;
+    return sum ? snprintf(text, sizeof text, "%08x", (unsigned)sum), text : NULL;
 }
 
 const char *load_origin(const char *impl, const char *isa) {
@@ -329,7 +328,8 @@ bool load_kernels(const char *path, const char *origin, char *error, size_t size
     }
     struct library *next = &libraries[count];
     *next = (struct library){.origin = origin};
+    if (!crc_file(&next->crc, here))
+        return dlclose(library), refuse(error, size, "cannot be read again");
     if (!add_all(library, next, error, size)) return dlclose(library), false;
-    if (!crc_file(&next->crc, here)) return refuse(error, size, "cannot be read again");
     return count++, true;
 }

@@ -21,7 +21,7 @@ const nl_impl *load_distant(const char *path, char *error, size_t error_size);
 const char *load_origin(const char *impl, const char *isa);
 const char *load_file(size_t i);
 
-/* The checksums of all loaded libraries without peers; NULL: there are none. */
+/* A checksum of the loaded libraries without peers; NULL: there are none. */
 const char *load_checksum(void);
 
 /* Is the implementation valid for the table? False: `why` has the reason. */

@@ -170,6 +170,9 @@ rm -r p/5
 refuses "passes and a file" "p is a folder of passes, and a.csv is no folder" p a.csv
 pass q 105 another
 refuses "passes of two machines" "cannot be pooled: cpu is 'one' and 'another'. Give each its own folder" p q
+rm -r q/3
+pass q 105 && echo "loaded: 12345678" >> q/3/bench.machine.txt
+refuses "passes of two versions of a loaded file" "cannot be pooled: loaded is '' and '12345678'." p q
 
 # Across machines rates are compared in per cent of the limit. 80 % against 40 % is a time ratio of a half, although the
 # time is three times as long: (100 / 80 * 0.99..1.01) / (100 / 40 * 0.99..1.01).

@@ -59,16 +59,19 @@ passes() { # EXIT: a pass into the folder "pool"
 passes 0
 passes 0
 cp new.c changes.c
-passes 1
-says "cannot be pooled: loaded is '"
+passes 2
+says "in the passes of pool, loaded is '"
+cp old.c changes.c
+passes 0
+says "3 passes in pool"
 if type valgrind > /dev/null && ! "$normlab" --version | grep -q fsanitize; then
     exits "count with a source file" 0 count --load old.c --impl try/old $case
     prints "try/old "
 fi
 mkdir -p other
 mkfifo pipe.c
-reports "a pipe" 2 "pipe.c: is not a file" list --load pipe.c
-reports "a folder" 2 "other: is not a file" list --load other
+reports "a pipe" 2 "pipe.c: it is not a file" list --load pipe.c
+reports "a folder" 2 "other: it is not a file" list --load other
 printf '#!/bin/sh\necho begun > %q\nsleep 1\nexec cc "$@"\n' "$PWD/begun" > slow && chmod +x slow && mkdir -p temporary
 CC=$PWD/slow TMPDIR=$PWD/temporary interrupts "Ctrl-C while a file is compiled" begun list --load old.c
 says "old.c: interrupted"

@@ -155,6 +155,6 @@ wait $watcher; code=$?
 check "--watch ends with Ctrl-C" "$([ $code -eq 130 ] || echo "exit code $code")"
 
 mkfifo pipe.c
-refuses "a pipe" "pipe.c is not a file" pipe.c
+refuses "a pipe" "cannot read pipe.c: it is not a file" pipe.c
 
 summary
