@@ -34,7 +34,7 @@ def _on_one_device(x: Tensor, *others: Optional[Tensor]) -> None:
 
 def _have_memory(args: tuple[Any, ...]) -> None:
     for t in args:
-        if isinstance(t, Tensor) and t.numel() and not t.data_ptr():  # as after untyped_storage().resize_(0)
+        if isinstance(t, Tensor) and t.numel() and not t.untyped_storage().data_ptr():  # as after its resize_(0)
             raise RuntimeError("a tensor's storage is freed")
 
 

@@ -6,13 +6,25 @@
 enum { OF_OP, OF_DTYPE, OF_PARAMETERS, OF_BEFORE_WEIGHT, OF_ROUNDED_SUM, OF_EPS, OF_THREADS };
 enum { OF_X = OF_THREADS + 1, OF_RESIDUAL, OF_WEIGHT, OF_BIAS, OF_Y, OF_TOTAL, OF_ALL };
 
-/* Raises if a tensor of `elements` elements has no memory, as after untyped_storage().resize_(0). */
-static bool get_address(PyObject *tensor, size_t elements, void **out) {
-    if (tensor == Py_None) return *out = NULL, true;
-    PyObject *at = PyObject_CallMethod(tensor, "data_ptr", NULL);
-    *out = at ? PyLong_AsVoidPtr(at) : NULL;
+static void *data_of(PyObject *of) {
+    PyObject *at = of ? PyObject_CallMethod(of, "data_ptr", NULL) : NULL;
+    void *data = at ? PyLong_AsVoidPtr(at) : NULL;
     Py_XDECREF(at);
-    if (at && elements && !*out) PyErr_SetString(PyExc_RuntimeError, "a tensor's storage is freed");
+    return data;
+}
+
+/* Raises if a tensor of `elements` elements has no memory, as after untyped_storage().resize_(0).
+ * Then its address is its offset, so only low addresses need a look at the storage. */
+static bool get_address(PyObject *tensor, size_t elements, void **out) {
+    enum { LOW_BITS = 40 };
+    if (tensor == Py_None) return *out = NULL, true;
+    *out = data_of(tensor);
+    if (elements && (uintptr_t)*out >> LOW_BITS == 0 && !PyErr_Occurred()) {
+        PyObject *storage = PyObject_CallMethod(tensor, "untyped_storage", NULL);
+        if (!data_of(storage) && !PyErr_Occurred())
+            PyErr_SetString(PyExc_RuntimeError, "a tensor's storage is freed");
+        Py_XDECREF(storage);
+    }
     return !PyErr_Occurred();
 }
 

@@ -295,8 +295,8 @@ def test_no_tensor_may_lack_memory(name, call, gradient):
     """Otherwise the result would be memory that nobody wrote. PyTorch's layers refuse the device meta as well."""
     shape = (3, 8) if name in ("input", "residual", "gate") else (8,)
 
-    def freed(_):
-        tensor = torch.ones(shape)
+    def freed(_, offset=0):
+        tensor = torch.ones(shape[0] + offset, *shape[1:])[offset:]
         tensor.untyped_storage().resize_(0)
         return tensor.requires_grad_(gradient and "running" not in name)
 
@@ -304,6 +304,8 @@ def test_no_tensor_may_lack_memory(name, call, gradient):
         call(lambda _: torch.ones(shape, device="meta", requires_grad=gradient and "running" not in name))
     with pytest.raises(RuntimeError, match="storage is freed"):
         call(freed)
+    with pytest.raises(RuntimeError, match="storage is freed"):
+        call(lambda _: freed(_, 5))  # a view into a flat tensor, as in FSDP
 
 
 def test_calls_without_gradients_go_around_the_dispatch(monkeypatch):
