@@ -22,11 +22,11 @@ static const char help[] =
     "In two folders of passes (`bench --passes`) each time is divided by the baseline's time in\n"
     "the same rounds; the interval is Student's 99 % interval, from the differences between\n"
     "passes. Last comes each implementation's mean over its cases, which shows smaller changes,\n"
-    "because noise differs from case to case. FASTER and SLOWER: the whole interval of the ratio "
-    "B/A lies outside the band, the\n"
-    "larger of the two files' A/A bands. SAME: interval and band lie within the margin. A row\n"
-    "that cannot be compared is refused, with the reason. If cpu, caches or architecture differ\n"
-    "or are not known, it compares shares of each machine's own limit (limit_pct), not times.\n\n"
+    "because noise differs from case to case. FASTER and SLOWER: the whole interval of the ratio\n"
+    "B/A lies outside the band, the larger of the two files' A/A bands. SAME: interval and band\n"
+    "lie within the margin. A row that cannot be compared is refused, with the reason. If cpu,\n"
+    "caches or architecture differ or are not known, it compares shares of each machine's own\n"
+    "limit (limit_pct), not times.\n\n"
     "  --margin M         SAME: the whole interval lies within +- M (0.02, that is 2 %)\n"
     "  --csv              for programs; a ratio of times: below 1, B is faster\n"
     "  --fail-if-slower   exit code 1 if anything is SLOWER (refused rows do not count)\n\n"
@@ -61,12 +61,13 @@ typedef struct sheet {
     char heading[512]; /* the case of the last row */
 } sheet;
 
-static double measured(const sheet *s, const result *r) {
-    return !r ? NAN : s->shares ? r->limit_pct : r->ns;
+/* A mean over cases has no time of its own. */
+static double measured(const sheet *s, const row_pair *p, const result *r) {
+    return !r || p->cases ? NAN : s->shares ? r->limit_pct : r->ns;
 }
 
-static const char *cell(const sheet *s, const result *r, char text[32]) {
-    double v = measured(s, r);
+static const char *cell(const sheet *s, const row_pair *p, const result *r, char text[32]) {
+    double v = measured(s, p, r);
     if (isnan(v)) return "-";
     if (!s->shares) return human_ns(v, text);
     return snprintf(text, 32, "%.4g %%", v), text;
@@ -83,8 +84,7 @@ static const char *case_of(const row_pair *p, char text[32]) {
 }
 
 static void print_csv(const sheet *s, const row_pair *p) {
-    const result *any = p->a ? p->a : p->b, *a = p->cases ? NULL : p->a,
-                 *b = p->cases ? NULL : p->b;
+    const result *any = p->a ? p->a : p->b;
     char text[32];
     csv_text(stdout, s->name);
     csv_text(stdout, case_of(p, text));
@@ -93,8 +93,8 @@ static void print_csv(const sheet *s, const row_pair *p) {
     printf("%d,%s,", any->threads, word(p));
     csv_text(stdout, p->why);
     printf("%s,", s->shares ? "limit_pct" : p->relative ? "ns over baseline" : "ns");
-    const double numbers[] = {measured(s, a),    measured(s, b),     exp(p->ratio.median),
-                              exp(p->ratio.low), exp(p->ratio.high), expm1(p->band)};
+    const double numbers[] = {measured(s, p, p->a), measured(s, p, p->b), exp(p->ratio.median),
+                              exp(p->ratio.low),    exp(p->ratio.high),   expm1(p->band)};
     for (size_t i = 0; i < sizeof numbers / sizeof *numbers; i++) csv_number(stdout, numbers[i]);
     printf("%.6g\n", expm1(s->style->margin));
 }
@@ -102,8 +102,7 @@ static void print_csv(const sheet *s, const row_pair *p) {
 static void print_row(sheet *s, const row_pair *p) {
     static const char *const paints[] = {"\033[32m", "\033[31m", "", "\033[33m", "\033[2m"};
     const char *paint = s->style->colour ? paints[p->refused ? NOT_RESOLVED + 1 : p->verdict] : "";
-    const result *any = p->a ? p->a : p->b, *a = p->cases ? NULL : p->a,
-                 *b = p->cases ? NULL : p->b;
+    const result *any = p->a ? p->a : p->b;
     char cases[32], texts[2][32], r[32] = "-", interval[64] = "-", noise[32] = "-";
     const char *spelling = case_of(p, cases);
     if (strcmp(spelling, s->heading) != 0)
@@ -117,8 +116,8 @@ static void print_row(sheet *s, const row_pair *p) {
         snprintf(noise, sizeof noise, "%.2f %%", 100 * expm1(p->band));
     }
     printf("  %-*s %-7s %7d %9s %9s %7s %-16s %8s  %s%s%s%s%s\n", s->width, any->impl, any->isa,
-           any->threads, cell(s, a, texts[0]), cell(s, b, texts[1]), r, interval, noise, paint,
-           word(p), *paint ? "\033[0m" : "", *p->why ? ": " : "", p->why);
+           any->threads, cell(s, p, p->a, texts[0]), cell(s, p, p->b, texts[1]), r, interval, noise,
+           paint, word(p), *paint ? "\033[0m" : "", *p->why ? ": " : "", p->why);
 }
 
 static void take_pair(void *context, const row_pair *p) {

@@ -75,25 +75,25 @@ typedef struct run {
     npy out[NL_ARGS];
 } run;
 
+/* Finds the folder of a path, and the name in this folder. */
+static bool find_folder(const char *path, struct stat *folder, const char **name) {
+    char text[4096];
+    const char *slash = strrchr(path, '/');
+    *name = slash ? slash + 1 : path;
+    snprintf(text, sizeof text, "%.*s", slash ? (int)(*name - path) : 1, slash ? path : ".");
+    return stat(text, folder) == 0;
+}
+
 /* Do two paths name one file, which need not exist? */
 static bool is_one_file(const char *a, const char *b) {
-    struct stat of_a, of_b;
-    const char *paths[] = {a, b}, *names[2];
-    struct stat *of[] = {&of_a, &of_b};
-    int there = 0;
-    for (int i = 0; i < 2; i++) {
-        const char *slash = strrchr(paths[i], '/');
-        char folder[4096];
-        names[i] = slash ? slash + 1 : paths[i];
-        const int length = slash ? (int)(slash + 1 - paths[i]) : 1;
-        snprintf(folder, sizeof folder, "%.*s", length, slash ? paths[i] : ".");
-        if (stat(paths[i], of[i]) == 0)
-            there++;
-        else if (stat(folder, of[i]) != 0)
-            return false;
-    }
-    return there != 1 && of_a.st_dev == of_b.st_dev && of_a.st_ino == of_b.st_ino &&
-           (there || strcmp(names[0], names[1]) == 0);
+    struct stat x, y;
+    const char *one, *other;
+    const bool there = stat(a, &x) == 0;
+    if (there != (stat(b, &y) == 0)) return false;
+    if (!there &&
+        (!find_folder(a, &x, &one) || !find_folder(b, &y, &other) || strcmp(one, other) != 0))
+        return false;
+    return x.st_dev == y.st_dev && x.st_ino == y.st_ino;
 }
 
 /* Is the file to write also an input? */
