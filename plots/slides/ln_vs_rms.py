@@ -18,7 +18,7 @@ def draw(page):
     axes.set_ylim(-MOST, MOST)
     axes.axhline(0, color=page.muted, linewidth=2)
     page.names(axes)
-    page.note(f"f32, forward, one thread; points where RMSNorm takes over {MOST} % longer are cut at the axes.")
+    page.note(f"f32, forward, one thread unless the curve says more; points where RMSNorm takes over {MOST} % longer are cut at the axes.")
     small, large = ({mode: panel[mode][1][end] for mode in shown} for end in (0, -1))
     best = max(large, key=large.get)
     return (f"At {speed.human(xs[-1])} RMSNorm saves up to {large[best]:.0f} % ({WORDS[best]}), "
