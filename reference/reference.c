@@ -85,10 +85,10 @@ static inline long double input(const job *k, size_t i) {
 
 /* Does group g have a NaN or an infinity? These take an x87 fifty times as long. */
 static bool is_spoilt(const job *k, size_t g) {
-    if (k->p->pass == NL_INFERENCE) return false; /* the statistics are given */
     const double *residual = k->in->residual;
     const double *gate = k->p->op == NL_GATE_FIRST_RMSNORM ? k->in->gate : NULL;
-    bool finite = true;
+    bool finite = k->p->pass != NL_INFERENCE ||
+                  (isfinite(k->in->running_mean[g]) && isfinite(k->in->running_var[g]));
     for (size_t e = 0; e < group_size(k->p); e++) {
         const size_t i = at(k->p, g, e);
         finite = finite && isfinite(k->in->x[i]) && (!residual || isfinite(residual[i])) &&
@@ -98,19 +98,21 @@ static bool is_spoilt(const job *k, size_t g) {
 }
 
 /* A NaN or an infinity makes every sum NaN or infinite, so double suffices. If centred, all results
- * are NaN; otherwise finite values become 0 or, if there is a NaN, NaN. */
+ * are NaN; otherwise finite values become 0 or, if there is a NaN, NaN. Given statistics leave
+ * finite values finite: (x - mean) * rstd, of floats, is off by less than 2^-51 in double. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
     const size_t m = group_size(p);
-    const double mean = centred(p) ? NAN : 0;
+    const bool given = p->pass == NL_INFERENCE;
+    const double mean = given ? k->in->running_mean[g] : centred(p) ? NAN : 0;
     double magnitudes = 0, squares = 0;
     for (size_t e = 0; e < m; e++) {
         const double x = (double)input(k, at(p, g, e));
         magnitudes += fabs(x), squares += (x - mean) * (x - mean);
     }
-    const double rstd = 1 / sqrt(squares);
-    o->magnitude[g] = magnitudes, o->mean[g] = mean, o->var[g] = squares, o->rstd[g] = rstd;
+    const double var = given ? k->in->running_var[g] : squares, rstd = 1 / sqrt(var + p->eps);
+    o->magnitude[g] = magnitudes / m, o->mean[g] = mean, o->var[g] = var, o->rstd[g] = rstd;
     for (size_t e = 0; e < m; e++) {
         const size_t i = at(p, g, e);
         o->xhat[i] = ((double)input(k, i) - mean) * rstd;

@@ -215,7 +215,7 @@ static double statistics_units(nl_method method, double sum, double squares, dou
     }
 }
 
-bool leaves_range(long double sum) {
+bool leaves_range(double sum) {
     return isfinite(sum) && sum > FLT_MAX / 4;
 }
 

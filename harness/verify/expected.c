@@ -1,4 +1,6 @@
-/* SPDX-License-Identifier: MIT */
+/* The reference is in long double. Its results and what follows from them are in double, whose
+ * rounding errors are 2^-29 of a float's: x87 arithmetic takes fifty times as long with NaN and
+ * infinities. SPDX-License-Identifier: MIT */
 #include "verify/expected.h"
 #include "parallel.h"
 
@@ -51,8 +53,28 @@ static bound just(double units) {
     return (bound){units, units};
 }
 
-/* Returns the larger number, or b if a is NaN. fmaxl() is slower than the rest of a comparison. */
-static long double larger(long double a, long double b) {
+static double unit_of(nl_dtype t) {
+    return (double)ref_unit(t);
+}
+
+static double smallest_normal(nl_dtype t) {
+    return (double)ref_smallest_normal(t);
+}
+
+static double rounded_to(nl_dtype t, double v) {
+    return (double)ref_round(t, v);
+}
+
+static double factor_of(const expectations *d, size_t i) {
+    return (double)ref_factor(&d->in->c->problem, d->in->data->gamma, d->want, i);
+}
+
+static double gain_of(const expectations *d, size_t feature) {
+    return (double)ref_gain(&d->in->c->problem, d->in->data->gamma, feature);
+}
+
+/* Returns the larger number, or b if a is NaN. fmax() is slower. */
+static double larger(double a, double b) {
     return a > b ? a : b;
 }
 
@@ -61,27 +83,26 @@ static bound scaled(double more, double times, bound b) {
     return (bound){more + times * b.probable, more + times * b.certain};
 }
 
-static expected_value exactly(nl_dtype t, long double want, long double scale, bound allowed,
-                              bool promised) {
+static expected_value exactly(nl_dtype t, double want, double scale, bound allowed, bool promised) {
     return (expected_value){t, want, want, want, scale, allowed, NAN, promised, false};
 }
 
 /* Returns the blur: how far a float with an error of `units` may be off before it is rounded to 16
  * bits. Below the normal numbers errors are absolute. */
-static long double blur_of(nl_dtype t, double units, long double scale) {
-    return t == NL_F32 ? NAN : units * 0x1p-24L * larger(scale, ref_smallest_normal(NL_F32));
+static double blur_of(nl_dtype t, double units, double scale) {
+    return t == NL_F32 ? NAN : units * 0x1p-24 * larger(scale, smallest_normal(NL_F32));
 }
 
 /* Is v a float? If so, the last operation does not round it. */
-static bool is_float(long double v) {
-    return (long double)(float)v == v;
+static bool is_float(double v) {
+    return (float)v == v;
 }
 
 /* An operation on subnormal numbers is off by 2^-150, which later factors multiply. */
-static void add_underflow(expected_value *out, long double times) {
-    const long double off = times * 0x1p-150L;
-    const double more = (double)(off / (ref_unit(out->dtype) *
-                                        larger(out->scale, ref_smallest_normal(out->dtype))));
+static void add_underflow(expected_value *out, double times) {
+    const double off = times * 0x1p-150;
+    const double more =
+        off / (unit_of(out->dtype) * larger(out->scale, smallest_normal(out->dtype)));
     if (!isfinite(more)) return;
     out->allowed.probable += more, out->allowed.certain += more;
     out->blur += off;
@@ -90,9 +111,9 @@ static void add_underflow(expected_value *out, long double times) {
 /* gain * rstd, a factor for a whole channel, may leave float's range although the result does not.
  * The factor multiplies numbers of size `size`. A kernel may divide it by `by` and multiply numbers
  * `by` times as large. */
-static void fold(const expectations *d, size_t g, long double gain, long double size, size_t by,
+static void fold(const expectations *d, size_t g, double gain, double size, size_t by,
                  expected_value *out) {
-    const long double whole = fabsl(gain) * d->want->rstd[g], factor = whole / by;
+    const double whole = fabs(gain) * (double)d->want->rstd[g], factor = whole / by;
     if (isfinite(whole) && whole > FLT_MAX) out->promised = false;
     if (isinf(whole)) out->loose = true; /* x * inf - mean * inf */
     if (!(factor < FLT_MIN && factor > 0)) return;
@@ -102,9 +123,9 @@ static void fold(const expectations *d, size_t g, long double gain, long double 
 
 /* The error of the norm's dx from operations on subnormal numbers, in 2^-150. A product with x -
  * mean is multiplied by rstd twice. */
-static long double norm_underflow(const expectations *d, size_t i, size_t g, long double gain) {
-    const long double rstd = d->want->rstd[g];
-    const long double scale = larger(fabsl((long double)d->want->xhat[i]), 1) + 1;
+static double norm_underflow(const expectations *d, size_t i, size_t g, double gain) {
+    const double rstd = d->want->rstd[g];
+    const double scale = larger(fabs(d->want->xhat[i]), 1) + 1;
     return 4 * rstd * larger(rstd, 1) * larger(gain, 1) * scale;
 }
 
@@ -112,31 +133,28 @@ static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const allowance *a = &d->allowed[g];
-    const long double gain = fabsl(ref_factor(p, d->in->data->gamma, w, i));
+    const double gain = fabs(factor_of(d, i));
     const int gate = nl_layers[p->op].gate;
     const bool first = gate == NL_GATE_FIRST;
-    long double rstd = w->rstd[g], most = gain;
+    double rstd = w->rstd[g], most = gain;
     if (gate == NL_GATE_LAST) /* gain * dy * silu in any order */
-        most = larger(most, larger(fabsl((long double)w->silu[i]),
-                                   fabsl(ref_gain(p, d->in->data->gamma, nl_feature_of(p, i)))));
-    const long double underflow = norm_underflow(d, i, g, most);
+        most = larger(most, larger(fabs(w->silu[i]), fabs(gain_of(d, nl_feature_of(p, i)))));
+    const double underflow = norm_underflow(d, i, g, most);
     expected_value out =
         exactly(p->dtype, w->dx[i], w->dx_scale[i], scaled(1, d->ratio, a->units), a->promised);
     out.promised = out.promised && !leaves_range(out.scale) &&
                    !leaves_range(norm_dx_scale(p, w, i)); /* one of its terms may be infinite */
     out.blur = blur_of(p->dtype, a->exact ? 0 : 1 + a->units.probable, out.scale);
     if (first) /* silu multiplies the norm's dx, which is rounded */
-        add_underflow(&out, (1 + underflow) * fabsl((long double)w->silu[i]));
+        add_underflow(&out, (1 + underflow) * fabs(w->silu[i]));
     else if (!a->exact)
         add_underflow(&out, underflow);
     /* BatchNorm's factor of x - mean may be subnormal */
-    if (nl_layers[p->op].by_channel && !a->exact)
-        add_underflow(&out, gain * fabsl((long double)w->xhat[i]));
+    if (nl_layers[p->op].by_channel && !a->exact) add_underflow(&out, gain * fabs(w->xhat[i]));
     if (d->in->impl &&
         d->in->impl->method == NL_ONE_PASS) /* the error of b in a * dy + b * x + c */
-        add_underflow(&out,
-                      4 * larger(rstd * rstd, 1) *
-                          (fabsl((long double)w->xhat[i]) / rstd + fabsl((long double)w->mean[g])));
+        add_underflow(&out, 4 * larger(rstd * rstd, 1) *
+                                (fabs(w->xhat[i]) / rstd + fabs((double)w->mean[g])));
     if (nl_layers[p->op].gate && w->silu[i] != 0)
         add_underflow(&out, SILU_SUBNORMAL * out.scale / fabs(w->silu[i]));
     if (nl_layers[p->op].by_channel && leaves_range(out.scale / gain))
@@ -149,8 +167,8 @@ static expected_value expected_dx(const expectations *d, size_t i, size_t g) {
 /* Adds the error of (sum of dy * x - mean * sum of dy) * rstd, whose terms the mean enlarges. */
 static void add_one_pass(const expectations *d, size_t i, expected_value *out) {
     const ref_outputs *w = d->want;
-    const double terms = (double)(fabsl((long double)w->mean[i]) * w->rstd[i] * w->dbeta_scale[i] /
-                                  larger(out->scale, ref_smallest_normal(NL_F32)));
+    const double terms = (double)(fabs((double)w->mean[i]) * w->rstd[i] * w->dbeta_scale[i] /
+                                  larger(out->scale, smallest_normal(NL_F32)));
     const bound sum = allow_column(d->in, w, NL_DBETA, i);
     if (!isfinite(terms)) return;
     out->allowed.probable += terms * (2 * sum.probable + 8);
@@ -159,13 +177,13 @@ static void add_one_pass(const expectations *d, size_t i, expected_value *out) {
 
 /* The error of dgamma's terms dy * silu * xhat from subnormal numbers, in 2^-150: silu's error, and
  * the error of dy * silu. */
-static long double silu_underflow(const expectations *d, size_t feature) {
+static double silu_underflow(const expectations *d, size_t feature) {
     const nl_problem *p = &d->in->c->problem;
     const nl_places at = nl_places_of(p, NL_DY);
-    long double sum = 0;
+    double sum = 0;
     for (size_t i = feature; i < p->n * p->c; i += p->c) {
-        const long double dy = nl_load(p->dtype, d->in->data->input[NL_DY], nl_place(at, i));
-        sum += (SILU_SUBNORMAL * fabsl(dy) + 1) * larger(fabsl((long double)d->want->xhat[i]), 1);
+        const double dy = nl_load(p->dtype, d->in->data->input[NL_DY], nl_place(at, i));
+        sum += (SILU_SUBNORMAL * fabs(dy) + 1) * larger(fabs(d->want->xhat[i]), 1);
     }
     return sum;
 }
@@ -173,7 +191,7 @@ static long double silu_underflow(const expectations *d, size_t feature) {
 static expected_value expected_dgamma(const expectations *d, size_t i) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
-    const long double scale = w->dgamma_scale[i];
+    const double scale = w->dgamma_scale[i];
     const bound b = d->exact == ref_groups(p)
                         ? just(8)
                         : scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, NL_DGAMMA, i));
@@ -194,14 +212,14 @@ static expected_value expected_dgate(const expectations *d, size_t i, size_t g) 
     const nl_dtype t = p->dtype;
     const bound units = scaled(16, 1, a->units);
     const bool first = nl_layers[p->op].gate == NL_GATE_FIRST;
-    const long double slope = w->slope_scale[i], before = w->dgate_scale[i] / slope;
-    const long double gain = fabsl(ref_gain(p, d->in->data->gamma, nl_feature_of(p, i)));
-    const long double xhat = larger(fabsl((long double)w->xhat[i]), 1);
+    const double slope = w->slope_scale[i], before = w->dgate_scale[i] / slope;
+    const double gain = fabs(gain_of(d, nl_feature_of(p, i)));
+    const double xhat = larger(fabs(w->xhat[i]), 1);
     expected_value out =
         exactly(t, w->dgate[i], w->dgate_scale[i], scaled(1, d->ratio, units), a->promised);
     out.promised = out.promised && !leaves_range(before) && !leaves_range(norm_dx_scale(p, w, i));
     /* Inf times a derivative that may be 0 in float */
-    out.loose = first || slope <= SILU_SUBNORMAL * 0x1p-150L;
+    out.loose = first || slope <= SILU_SUBNORMAL * 0x1p-150;
     out.blur = blur_of(t, 1 + units.probable, out.scale);
     add_underflow(&out, SILU_SUBNORMAL * before);
     if (first) /* the norm's dx, times x */
@@ -216,39 +234,38 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
     const allowance *a = &d->allowed[g];
     const nl_problem *p = &d->in->c->problem;
     const double ratio = d->ratio;
-    const float *gamma = d->in->data->gamma, *beta = d->in->data->beta;
+    const float *beta = d->in->data->beta;
     const nl_dtype t = p->dtype;
     const size_t j = nl_feature_of(p, i);
-    long double gain = ref_factor(p, gamma, d->want, i), shift = beta ? beta[j] : 0,
-                x = d->want->xhat[i];
-    expected_value out =
-        exactly(t, gain * x + shift, fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift),
-                scaled(1, ratio, a->units), a->promised);
-    const long double off = a->units.probable * 0x1p-24L * larger(fabsl(x), 1);
-    if (leaves_range(fabsl(x))) out.promised = false; /* eps = 0: xhat itself overflows */
-    if (a->folds && leaves_range(fabsl(gain) * (fabsl(d->want->mean[g]) * d->want->rstd[g] + 1)))
+    double gain = factor_of(d, i), shift = beta ? beta[j] : 0, x = d->want->xhat[i];
+    expected_value out = exactly(t, gain * x + shift, fabs(gain) * larger(fabs(x), 1) + fabs(shift),
+                                 scaled(1, ratio, a->units), a->promised);
+    const double off = a->units.probable * 0x1p-24 * larger(fabs(x), 1);
+    if (leaves_range(fabs(x))) out.promised = false; /* eps = 0: xhat itself overflows */
+    if (a->folds &&
+        leaves_range(fabs(gain) * (fabs((double)d->want->mean[g]) * (double)d->want->rstd[g] + 1)))
         out.promised = false; /* the shift of x * a + b leaves the range */
     out.loose = isinf(gain);  /* NaN from an xhat near 0, or inf - inf if folded */
     out.blur = blur_of(t, a->exact ? 0 : 1 + a->units.probable, out.scale);
-    const long double before = fabsl(ref_gain(p, gamma, j)) * larger(fabsl(x), 1);
+    const double before = fabs(gain_of(d, j)) * larger(fabs(x), 1);
     const bool gated = nl_layers[p->op].gate == NL_GATE_LAST;
     /* silu's error; and gain * xhat * silu, in any order, as for dgate */
-    const long double off_gate =
-        gated ? SILU_SUBNORMAL * before + larger(fabsl((long double)d->want->silu[i]), fabsl(x))
-              : 0;
+    const double off_gate =
+        gated ? SILU_SUBNORMAL * before + larger(fabs(d->want->silu[i]), fabs(x)) : 0;
     if (gated && leaves_range(before)) out.promised = false; /* the product with gamma */
     if (gated) add_underflow(&out, off_gate);
     if (nl_layers[p->op].by_channel || a->folds)
-        fold(d, g, gain, fabsl(x) / d->want->rstd[g], 1, &out);
+        fold(d, g, gain, fabs(x) / (double)d->want->rstd[g], 1, &out);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
     /* near a tie xhat may be rounded up or down */
-    long double one = gain * ref_round(t, x - off) + shift;
-    long double two = gain * ref_round(t, x + off) + shift;
-    out.want = gain * ref_round(t, x) + shift;
-    out.low = fminl(one, two), out.high = fmaxl(one, two);
+    const double rounded = rounded_to(t, x);
+    const double one = gain * rounded_to(t, x - off) + shift,
+                 two = gain * rounded_to(t, x + off) + shift;
+    out.want = gain * rounded + shift;
+    out.low = fmin(one, two), out.high = fmax(one, two);
     const double few = gated ? 11 : 3; /* units of the products, and of silu */
     out.allowed = just(1 + few * ratio);
-    const bool exact = is_float(gain) && is_float(gain * ref_round(t, x)) && is_float(out.want);
+    const bool exact = is_float(gain) && is_float(gain * rounded) && is_float(out.want);
     out.blur = blur_of(t, exact ? 0 : few, out.scale);
     if (gated) add_underflow(&out, off_gate);
     return out;
@@ -267,7 +284,7 @@ nl_dtype expected_type(const expectations *d, nl_arg s) {
 static expected_value stored(const expectations *d, nl_arg s, expected_value f32) {
     const nl_dtype t = expected_type(d, s);
     if (t == NL_F32) return f32;
-    f32.allowed = scaled(1, (double)(ref_unit(NL_F32) / ref_unit(t)), f32.allowed);
+    f32.allowed = scaled(1, unit_of(NL_F32) / unit_of(t), f32.allowed);
     f32.dtype = t;
     return f32;
 }
@@ -283,7 +300,7 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i) {
     switch (s) {
     case NL_Y: return expected_y(d, i, g);
     case NL_RESIDUAL_OUT:
-        out = exactly(t, w->sum[i], fabsl((long double)w->sum[i]), of_residual_out(d), true);
+        out = exactly(t, w->sum[i], fabs(w->sum[i]), of_residual_out(d), true);
         out.blur = blur_of(t, is_float(out.want) ? 0 : 1, out.scale);
         return out;
     case NL_DX: return expected_dx(d, i, g);
@@ -302,11 +319,11 @@ expected_value expected_at(const expectations *d, nl_arg s, size_t i) {
     const size_t m = nl_group_size(p);
     const float *mean = d->in->data->input[NL_RUNNING_MEAN],
                 *var = d->in->data->input[NL_RUNNING_VAR];
-    long double momentum = p->momentum, more = m > 1 ? m / (m - 1.0L) : 1;
+    double momentum = p->momentum, more = m > 1 ? m / (m - 1.0) : 1;
     if (s == NL_RUNNING_MEAN)
-        return exactly(t, w->running_mean[i], fabsl(mean[i]) + momentum * w->magnitude[i],
+        return exactly(t, w->running_mean[i], fabs(mean[i]) + momentum * w->magnitude[i],
                        scaled(8, 2, a->sum), a->promised);
-    return exactly(t, w->running_var[i], fabsl(var[i]) + momentum * more * (w->var[i] + p->eps),
+    return exactly(t, w->running_var[i], fabs(var[i]) + momentum * more * (w->var[i] + p->eps),
                    scaled(8, 2, a->rstd), a->promised);
 }
 
@@ -315,15 +332,15 @@ double expected_floor(const expectations *d, nl_arg s, size_t g) {
     return d->allowed[g].promised ? 1 + d->ratio * d->allowed[g].units.probable : -1;
 }
 
-static plain plain_of(double want, nl_dtype t, long double scale, bool simple) {
-    const double unit = (double)(ref_unit(t) * larger(scale, ref_smallest_normal(t)));
+static plain plain_of(double want, nl_dtype t, double scale, bool simple) {
+    const double unit = unit_of(t) * larger(scale, smallest_normal(t));
     if (!isfinite(want)) return (plain){want, simple};
     return (plain){want, simple && isfinite(unit) ? 1 / unit : 0};
 }
 
 /* Is v so far from the ends of float's range that a product of three such numbers stays in it? */
-static bool is_ordinary(long double v) {
-    return fabsl(v) > 1e-9L && fabsl(v) < 1e9L;
+static bool is_ordinary(double v) {
+    return fabs(v) > 1e-9 && fabs(v) < 1e9;
 }
 
 /* Given ordinary gain and xhat, are all numbers of the group ordinary, and none an interval? */
@@ -331,26 +348,20 @@ static bool is_ordinary_group(const expectations *d, size_t g) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     return !nl_layers[p->op].gate && is_ordinary(w->rstd[g]) &&
-           fabsl(w->mean[g] * w->rstd[g]) < 1e9L &&
+           fabs((double)(w->mean[g] * w->rstd[g])) < 1e9 &&
            (p->casting != NL_CAST_BEFORE_WEIGHT || p->dtype == NL_F32);
 }
 
 /* The plain part of a number whose factors are ordinary: as expected_dx() or expected_y() computes
  * it, without the tests of float's range. */
-static plain ordinary_plain(const expectations *d, size_t i, size_t j, long double gain) {
+static plain ordinary_plain(const expectations *d, size_t i, size_t j, double gain) {
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     if (p->pass == NL_BACKWARD) return plain_of(w->dx[i], p->dtype, w->dx_scale[i], true);
     const float *beta = d->in->data->beta;
-    const long double shift = beta ? beta[j] : 0, x = w->xhat[i];
-    return plain_of((double)(gain * x + shift), p->dtype,
-                    fabsl(gain) * larger(fabsl(x), 1) + fabsl(shift), true);
-}
-
-/* Is this number NaN although no factor leaves float's range? The x87 arithmetic of expected_at()
- * is fifty times slower with NaN. */
-static bool is_nan_alone(double number, double scale, double gain) {
-    return isnan(number) && !(isfinite(scale) && scale > 1e9) && fabs(gain) < 1e9;
+    const double shift = beta ? beta[j] : 0, x = w->xhat[i];
+    return plain_of(gain * x + shift, p->dtype, fabs(gain) * larger(fabs(x), 1) + fabs(shift),
+                    true);
 }
 
 /* Makes the plain part of number i, of group g and feature j. */
@@ -358,14 +369,12 @@ static plain make_plain(const expectations *d, size_t i, size_t g, size_t j, boo
     const nl_problem *p = &d->in->c->problem;
     const ref_outputs *w = d->want;
     const bool backward = p->pass == NL_BACKWARD;
-    const long double gain = ref_gain(p, d->in->data->gamma, j);
+    const double gain = gain_of(d, j);
     if (ordinary && is_ordinary(gain) && fabs(w->xhat[i]) < 1e9 &&
         (!backward || w->dx_scale[i] < 1e9))
         return ordinary_plain(d, i, j, gain);
-    if (is_nan_alone(backward ? w->dx[i] : w->xhat[i], backward ? w->dx_scale[i] : 1, (double)gain))
-        return (plain){NAN, 1};
     const expected_value it = backward ? expected_dx(d, i, g) : expected_y(d, i, g);
-    return plain_of((double)it.low, it.dtype, it.scale,
+    return plain_of(it.low, it.dtype, it.scale,
                     it.promised && !(it.low < it.high) && !(it.loose && isfinite(it.low)));
 }
 
@@ -399,7 +408,7 @@ void expected_make_plain(const nl_case *c, const nl_data *data, answer *a) {
                       .want = &a->want,
                       .allowed = malloc((groups + 1) * sizeof(allowance))};
     a->plain = malloc((count + 1) * sizeof *a->plain);
-    d.ratio = (double)(ref_unit(NL_F32) / ref_unit(p->dtype));
+    d.ratio = unit_of(NL_F32) / unit_of(p->dtype);
     for (size_t g = 0; d.allowed && g < groups; g++) /* a kernel that folds has the largest bound */
         d.allowed[g] = (allowance){.promised = true, .folds = p->pass != NL_BACKWARD};
     if (!d.allowed) free(a->plain), a->plain = NULL;
@@ -417,8 +426,8 @@ static double half_spacing(nl_dtype t, double got) {
     const uint64_t fraction = bits << 12;
     bits &= 0x7ff0000000000000;
     memcpy(&power, &bits, sizeof power);
-    if (!(power >= ref_smallest_normal(t))) return 0;
-    return power * (double)ref_unit(t) * (fraction ? 1 - 1e-9 : 0.5 - 1e-9);
+    if (!(power >= smallest_normal(t))) return 0;
+    return power * unit_of(t) * (fraction ? 1 - 1e-9 : 0.5 - 1e-9);
 }
 
 bool expected_near(nl_dtype t, const plain *it, double floor, double got, double error) {
@@ -430,14 +439,14 @@ bool expected_near(nl_dtype t, const plain *it, double floor, double got, double
  * float's interval. Ends within half of got's spacing round to it. */
 bool expected_rounded(const expected_value *d, double got) {
     if (isnan(d->blur) || !isfinite(d->low) || !isfinite(d->high)) return true;
-    const double unit = (double)ref_unit(d->dtype), least = fabs(got) * unit / 2;
-    if (fabsl(got - d->low) < least && fabsl(got - d->high) < least) return true; /* fast */
+    const double unit = unit_of(d->dtype), least = fabs(got) * unit / 2;
+    if (fabs(got - d->low) < least && fabs(got - d->high) < least) return true; /* fast */
     int exponent;
     const double fraction = fabs(frexp(got, &exponent)); /* below a power of two, ulps halve */
     const double half = ldexp(unit, exponent - (fraction > 0.5 ? 1 : 2));
-    if (got != 0 && fabsl(got - d->low) < half && fabsl(got - d->high) < half) return true;
-    return got >= (double)ref_round(d->dtype, d->low - d->blur) &&
-           got <= (double)ref_round(d->dtype, d->high + d->blur);
+    if (got != 0 && fabs(got - d->low) < half && fabs(got - d->high) < half) return true;
+    return got >= rounded_to(d->dtype, d->low - d->blur) &&
+           got <= rounded_to(d->dtype, d->high + d->blur);
 }
 
 bool expected_met(const expected_value *d, double got) {
@@ -445,16 +454,16 @@ bool expected_met(const expected_value *d, double got) {
            expected_rounded(d, got);
 }
 
-double error_units(nl_dtype d, double got, long double low, long double high, long double scale) {
+double error_units(nl_dtype d, double got, double low, double high, double scale) {
     if (isnan(low) || isnan(got)) return isnan(low) && isnan(got) ? 0 : INFINITY;
-    long double v = got;
+    double v = got;
     if (isinf(got)) {
-        long double too_large = ref_largest(d) * (1 + ref_unit(d));
-        if (!signbit(low) == !signbit(got) && fabsl(low) >= too_large)
+        double too_large = (double)ref_largest(d) * (1 + unit_of(d));
+        if (!signbit(low) == !signbit(got) && fabs(low) >= too_large)
             return 0; /* the right value overflows this storage type, or is infinite itself */
-        v = copysignl(too_large, got);
+        v = copysign(too_large, got);
     }
-    long double miss = v < low ? low - v : v > high ? v - high : 0;
-    double error = (double)(miss / (ref_unit(d) * larger(scale, ref_smallest_normal(d))));
+    double miss = v < low ? low - v : v > high ? v - high : 0;
+    double error = miss / (unit_of(d) * larger(scale, smallest_normal(d)));
     return isnan(error) ? INFINITY : error;
 }

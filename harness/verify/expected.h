@@ -66,7 +66,7 @@ bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, si
 
 /* Is the sum finite, but too large for a sum of floats? No method promises a right result in that
  * case. */
-bool leaves_range(long double sum);
+bool leaves_range(double sum);
 
 bool exact_data(const instance *in);
 
@@ -83,12 +83,12 @@ bound allow_mean(const instance *in, const allowance *a);
  * otherwise both are `want`. */
 typedef struct expected_value {
     nl_dtype dtype; /* of the output */
-    long double want, low, high;
-    long double scale; /* of its terms; a unit is dtype's rounding error times scale */
+    double want, low, high;
+    double scale; /* of its terms; a unit is dtype's rounding error times scale */
     bound allowed;
-    long double blur; /* in 16 bits: the allowed error of the float before rounding; else NaN */
-    bool promised;    /* false: the method has no bound for this number */
-    bool loose;       /* if NaN or Inf is expected, either is right: rounding decides which */
+    double blur;   /* in 16 bits: the allowed error of the float before rounding; else NaN */
+    bool promised; /* false: the method has no bound for this number */
+    bool loose;    /* if NaN or Inf is expected, either is right: rounding decides which */
 } expected_value;
 
 /* What all numbers of a call share. */
@@ -136,4 +136,4 @@ bool expected_rounded(const expected_value *d, double got);
 
 /* The distance of got from [low, high] in units of d's rounding error times the scale. Infinite if
  * exactly one of got and low is NaN. */
-double error_units(nl_dtype d, double got, long double low, long double high, long double scale);
+double error_units(nl_dtype d, double got, double low, double high, double scale);

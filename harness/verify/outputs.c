@@ -38,7 +38,7 @@ verdict failure(const char *format, const char *what) {
 }
 
 static void check(tally *t, nl_arg s, size_t i, double got, const expected_value *d) {
-    long double low = d->low, high = d->high;
+    double low = d->low, high = d->high;
     const bool loose = d->loose || nl_args[s].extent != NL_TENSOR || s == NL_DX;
     if (loose && !isfinite(low) && !isfinite(got))
         low = high = got; /* a sum with Inf is Inf or NaN: the order of its terms decides */
