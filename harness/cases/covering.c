@@ -85,6 +85,16 @@ static bool search(const covering_table *t, size_t *row, size_t d) {
     return false;
 }
 
+/* Does each other dimension have a class for this row? If not, a search would take long. */
+static bool may_exist(const covering_table *t, const size_t *row) {
+    for (size_t d = 0; d < t->dimensions; d++) {
+        size_t class = row[d] == NONE ? t->first[d] : t->first[d + 1] - 1;
+        while (row[d] == NONE && class < t->first[d + 1] && !fits(t, row, class)) class ++;
+        if (class == t->first[d + 1]) return false;
+    }
+    return true;
+}
+
 /* Makes the best of TRIALS rows with these classes in these dimensions. False: there is none. */
 static bool make_row(maker *m, const size_t of[3], const size_t class[3], size_t *row) {
     size_t trial[COVERING_DIMENSIONS], gained, most = 0;
@@ -99,7 +109,7 @@ static bool make_row(maker *m, const size_t of[3], const size_t class[3], size_t
     if (found) return true;
     for (size_t d = 0; d < m->t->dimensions; d++) row[d] = NONE;
     for (int k = 0; k < 3; k++) row[of[k]] = class[k];
-    return search(m->t, row, 0);
+    return may_exist(m->t, row) && search(m->t, row, 0);
 }
 
 static void have_met(maker *m, const size_t *row) {
@@ -130,6 +140,7 @@ static bool each_three(maker *m,
 
 static bool note_left(maker *m, const size_t of[3], const size_t c[3]) {
     size_t row[COVERING_DIMENSIONS];
+    if (m->t->with_first_two && of[1] != 1) return true;
     for (size_t d = 0; d < m->t->dimensions; d++) row[d] = NONE;
     for (int k = 0; k < 3; k++) {
         if (!fits(m->t, row, c[k])) return true;

@@ -264,6 +264,18 @@ static void family_classes(family f, family_table *k) {
                 k->t.apart[a][b] = k->t.apart[b][a] = true;
 }
 
+/* For kernels without strides, most rows of the array say nothing. Restricts the table to rows that
+ * have none, and in which each layer and type meets each class. False: a family without strides. */
+static bool restrict_to_contiguous(family_table *k) {
+    size_t d = 0;
+    while (d < k->t.dimensions && strcmp(dimensions[k->number[d]].name, "strides") != 0) d++;
+    if (d == k->t.dimensions) return false;
+    for (size_t a = k->t.first[d] + 1; a < k->t.first[d + 1]; a++)
+        for (size_t b = 0; b < k->t.first[k->t.dimensions]; b++)
+            k->t.apart[a][b] = k->t.apart[b][a] = true;
+    return k->t.with_first_two = true;
+}
+
 /* Turns the rows of a family into cases. */
 typedef struct rows {
     const family_table *k;
@@ -296,6 +308,8 @@ bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_si
                   .error = error,
                   .error_size = error_size};
         if (!covering_make(&k.t, stream + FAMILIES + 1, take_row, &r)) return false;
+        if (restrict_to_contiguous(&k) && !covering_make(&k.t, stream + FAMILIES + 1, take_row, &r))
+            return false;
     }
     return true;
 }

@@ -70,6 +70,7 @@ typedef struct covering_table {
     bool apart[COVERING_CLASSES][COVERING_CLASSES]; /* pairs of classes that must not meet */
     size_t factor[COVERING_CLASSES], most;          /* the product of a row's factors is at most
                                                      * `most` */
+    bool with_first_two; /* cover only triples of the first two dimensions with another */
 } covering_table;
 
 /* Calls take with each row (a class for each dimension) until take returns false. The rows depend

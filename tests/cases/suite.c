@@ -9,9 +9,13 @@
 
 static case_list cases;
 
-static void make(void) {
+static void make_from(uint64_t seed) {
     char error[700];
-    cr_assert(suite_cases(&cases, SUITE_FOR_ALL, 0, error, sizeof error), "%s", error);
+    cr_assert(suite_cases(&cases, SUITE_FOR_ALL, seed, error, sizeof error), "%s", error);
+}
+
+static void make(void) {
+    make_from(0);
 }
 
 static void clear(void) {
@@ -238,6 +242,47 @@ Test(suite, every_two_tensors_have_different_strides) {
                               "%s %s: %s and %s", nl_op_name(op), nl_pass_name(pass),
                               nl_args[b].name, nl_args[a].name);
                 }
+}
+
+/* NL_BIT() of the inputs that have a NaN or an infinity. */
+static unsigned special_inputs(const nl_case *c) {
+    data_kind nan, inf;
+    unsigned special = 0;
+    cr_assert(kind_find("nan", &nan) && kind_find("inf", &inf));
+    for (nl_arg a = 0; a < NL_ARGS; a++)
+        if (c->kind[a].value == nan.value || c->kind[a].value == inf.value) special |= NL_BIT(a);
+    return special;
+}
+
+/* Returns what only cases with strides have, of this layer, pass and type; or NULL. */
+static const char *missing_without_strides(const nl_case *strided) {
+    bool in_place = false, residual = false;
+    unsigned absent = strided->absent, special = special_inputs(strided);
+    for (const nl_case *c = cases.items; c < cases.items + cases.count; c++) {
+        const nl_problem *p = &c->problem, *q = &strided->problem;
+        if (p->op != q->op || p->pass != q->pass || p->dtype != q->dtype || p->x_stride.row)
+            continue;
+        const bool alike = c->in_place == strided->in_place;
+        in_place = in_place || alike;
+        residual = residual || (alike && c->residual == strided->residual);
+        absent &= ~c->absent;
+        if (special) special &= ~special_inputs(c);
+    }
+    return !in_place   ? "in place"
+           : !residual ? "in place with a residual"
+           : absent    ? "an absent argument"
+           : special   ? "NaN or infinity"
+                       : NULL;
+}
+
+Test(suite, rows_without_strides_have_every_option) {
+    for (uint64_t seed = 0; seed < 4; seed++) {
+        clear(), make_from(seed);
+        for (const nl_case *c = cases.items; c < cases.items + cases.count; c++) {
+            const char *what = c->problem.x_stride.row ? missing_without_strides(c) : NULL;
+            cr_expect(!what, "seed %d: %s: only with strides: %s", (int)seed, c->text, what);
+        }
+    }
 }
 
 /* Tests each layer with each pass, and each type with each pass. */
