@@ -1,7 +1,7 @@
 /* SPDX-License-Identifier: MIT */
 #include "cli/counting.h"
 #include "base/csv.h"
-#include "verify/instance.h"
+#include "verify/verify.h"
 #include "workbench/compile.h"
 #include "workbench/load.h"
 
@@ -101,27 +101,60 @@ static bool read_events(const char *path, counted *out) {
     return found;
 }
 
+typedef struct wanted {
+    const nl_impl *impl;
+    verdict v;
+} wanted;
+
+static bool is_wanted(void *context, const nl_impl *impl, const nl_case *c) {
+    (void)c;
+    return impl == ((wanted *)context)->impl;
+}
+
+static void keep(void *context, const nl_case *c, const nl_impl *impl, const verdict *v) {
+    (void)c, (void)impl, ((wanted *)context)->v = *v;
+}
+
+bool counting_right(const nl_impl *impl, const nl_case *c, char *error, size_t size) {
+    wanted k = {.impl = impl, .v = failure("was not called", "")};
+    const check_settings s = {.threads = 1, .context = &k, .selects = is_wanted, .judged = keep};
+    if (!check_case(c, &s, error, size)) return false;
+    if (k.v.outcome == OUTCOME_OK || k.v.outcome == OUTCOME_DEMO) return true;
+    snprintf(error, size, "%s is wrong on %s: %s", impl->name, c->text, k.v.why);
+    return false;
+}
+
+/* Adds `normlab count STAGE` with the kernel and the case. */
+static void add_self(command *k, const char *stage, const char *library, const char *impl,
+                     const char *isa, const nl_case *c) {
+    char self[COMMAND_PATH];
+    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
+    self[length > 0 ? length : 0] = '\0';
+    command_add(k, "%s", self);
+    command_add(k, "count");
+    command_add(k, "%s", stage);
+    if (library) command_add(k, "--load=%s", library);
+    command_add(k, "--impl=%s@%s", impl, isa);
+    command_add(k, "%s", c->text);
+}
+
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size) {
-    char file[] = "/tmp/normlab-count-XXXXXX", self[COMMAND_PATH];
+    char file[] = "/tmp/normlab-count-XXXXXX";
+    command right = {.count = 0}, k = {.count = 0};
+    add_self(&right, "--right", library, impl, isa, c);
+    if (!command_run(&right, error, size))
+        return snprintf(error, size, "%s is not counted: it is not right", impl), false;
     const int fd = mkstemp(file);
-    const ssize_t length = readlink("/proc/self/exe", self, sizeof self - 1);
-    bool ok = fd >= 0 && length > 0;
-    if (fd >= 0) close(fd);
-    if (!ok) return snprintf(error, size, "cannot write to /tmp"), false;
-    self[length] = '\0';
-    command k = {.count = 0};
+    if (fd < 0) return snprintf(error, size, "cannot write to /tmp"), false;
+    close(fd);
     /* The caches are simulated with fixed sizes, so that counts do not depend on the machine. */
     command_words(&k, "valgrind -q --tool=callgrind --log-file=/dev/null --collect-atstart=no "
                       "--toggle-collect=counting_this_call --cache-sim=yes --I1=32768,8,64 "
                       "--D1=32768,8,64 --LL=8388608,16,64");
     command_add(&k, "--callgrind-out-file=%s", file);
-    command_add(&k, "%s", self);
-    command_words(&k, "count --inside");
-    if (library) command_add(&k, "--load=%s", library);
-    command_add(&k, "--impl=%s@%s", impl, isa);
-    command_add(&k, "%s", c->text);
-    ok = command_run(&k, error, size) && read_events(file, out) && out->instructions > 0;
+    add_self(&k, "--inside", library, impl, isa, c);
+    const bool ok = command_run(&k, error, size) && read_events(file, out) && out->instructions > 0;
     unlink(file);
     if (!ok) snprintf(error, size, "valgrind could not count %s on %s", impl, c->text);
     return ok;

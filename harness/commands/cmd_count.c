@@ -11,14 +11,15 @@
 
 static const char help[] =
     "normlab count [options] [FILE.c] CASE\n\n"
-    "Counts a call's instructions, and its misses in two simulated, warm caches of 32 KiB and\n"
-    "8 MiB, with valgrind's callgrind. Nothing is timed. The estimate is the instructions, plus\n"
-    "10 for each miss of the first cache and 100 for each miss of the last; it leaves out\n"
-    "latencies. Other programs do not change the counts; another compiler does. Kernels are\n"
-    "compiled for AVX2 at most, the widest instruction set that valgrind supports.\n\n"
+    "Verifies a kernel, then counts a call's instructions, and its misses in two simulated, warm\n"
+    "caches of 32 KiB and 8 MiB, with valgrind's callgrind. Nothing is timed. The estimate is the\n"
+    "instructions, plus 10 for each miss of the first cache and 100 for each miss of the last; it\n"
+    "leaves out latencies. Other programs do not change the counts; another compiler does. "
+    "Kernels\n"
+    "are compiled for AVX2 at most, the widest instruction set that valgrind supports.\n\n"
     "  --impl NAME   a rung to count: alone, or beside FILE\n"
     "  --load FILE   also the kernels of FILE.so or FILE.c, for --impl (`normlab bench --help`)\n\n"
-    "Exit codes: 0 done, 1 not counted, 2 bad usage or no valgrind.\n\n"
+    "Exit codes: 0 done, 1 wrong or not counted, 2 bad usage or no valgrind.\n\n"
     "Examples:\n"
     "  normlab count --impl rmsnorm/one_pass rmsnorm/forward/f32/8x1024/normal\n"
     "  normlab count --impl rmsnorm/naive mine.c rmsnorm/forward/f32/8x1024/normal\n";
@@ -38,14 +39,15 @@ static bool count(const char *file, const char *rung, const nl_case *c, char *er
 
 int cmd_count(int argc, char **argv) {
     const char *impl = NULL;
-    bool inside = false;
+    bool inside = false, right = false; /* stages of a count, each in a process of its own */
     int first;
     char error[9000] = "", name[200] = "";
     case_list cases = {0};
     const option_spec specs[] = {{"impl", OPTION_TEXT, &impl, 0, 0},
                                  {"load", OPTION_LOAD, NULL, 0, 0},
-                                 {"inside", OPTION_FLAG, &inside, 0, 0}};
-    int code = options_read(argc, argv, help, specs, 3, true, &first);
+                                 {"inside", OPTION_FLAG, &inside, 0, 0},
+                                 {"right", OPTION_FLAG, &right, 0, 0}};
+    int code = options_read(argc, argv, help, specs, 4, true, &first);
     if (code != OPTIONS_DONE) return code;
     const bool has_file = argc - first == 2;
     const char *file = has_file ? argv[first] : NULL;
@@ -66,11 +68,12 @@ int cmd_count(int argc, char **argv) {
         options_fail("no implementation is called '%s'", impl);
     else if (impl && !nl_accepts(m, &c->problem))
         options_fail("%s does not take %s", impl, c->text);
-    else if (!inside && !counting_works())
+    else if (!inside && !right && !counting_works())
         options_fail("valgrind is not installed: apt-get install valgrind");
     else {
-        ok = inside ? counting_calls(m, c, error, sizeof error)
-                    : count(file, impl ? name : NULL, c, error, sizeof error);
+        ok = inside  ? counting_calls(m, c, error, sizeof error)
+             : right ? counting_right(m, c, error, sizeof error)
+                     : count(file, impl ? name : NULL, c, error, sizeof error);
         code = ok ? NL_EXIT_OK : NL_EXIT_FAILED;
     }
     if (!ok && *error) options_fail("%s", error);

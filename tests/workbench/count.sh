@@ -25,6 +25,10 @@ exits "vectors" 0 --impl optimized/rows_simd $case
 check "  cost less" "$(awk -v one="$(instructions first)" '{ if ($2 > one / 2) print one, $0 }' stdout)"
 exits "a file beside a rung" 0 --impl rmsnorm/naive "$root/rmsnorm/one_pass.c" $case
 check "  has a line for each" "$(awk 'END { if (NR != 2) print NR }' stdout)"
+sed 's| / v.c + v.eps| / v.c|' "$root/rmsnorm/one_pass.c" >wrong.c
+exits "a wrong kernel" 1 --impl rmsnorm/naive wrong.c ${case/normal/scale:1e-3}
+says "is wrong on ${case/normal/scale:1e-3}: "
+quiet
 refuses "no such rung" "no implementation is called 'rmsnorm/nosuch'" --impl rmsnorm/nosuch $case
 refuses "a layer that it does not take" "does not take" --impl rmsnorm/naive ${case/rmsnorm/layernorm}
 refuses "two cases" "name one case: these are 2" --impl rmsnorm/naive ${case/8x/{8,9\}x}
