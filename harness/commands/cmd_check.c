@@ -72,6 +72,9 @@ typedef struct job {
     checkers checkers;
     count *counts; /* one per implementation; the checkers share this memory */
     count all;
+    double closest; /* the largest share of a bound, on the case `on` */
+    char closest_to[CASE_TEXT + 100];
+    size_t judged, last;   /* cases with a verdict; number of the last one, plus 1 */
     unsigned char *states; /* [implementations][cases]: outcome of each check */
     error_record largest;
 } job;
@@ -119,6 +122,16 @@ static void note_batch(const nl_case *c, const nl_impl *m, const verdict *v) {
     print_folded(stderr, 5, v->why);
 }
 
+/* Notes which check came closest to its bound, and how many cases were for these kernels. */
+static void note_case(job *j, size_t number, const nl_case *c, const nl_impl *m, const verdict *v) {
+    const double share = v->bound_u > 0 ? v->error_u / v->bound_u : 0;
+    if (number < j->o->cases.count && number + 1 != j->last) j->judged++, j->last = number + 1;
+    if (v->outcome != OUTCOME_OK || !(share > j->closest)) return;
+    j->closest = share;
+    snprintf(j->closest_to, sizeof j->closest_to, "%s@%s, %.1f %% on %s", m->name, m->isa,
+             100 * share, c->text);
+}
+
 static void take(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
     job *j = context;
     const bool failed = v->outcome == OUTCOME_FAIL;
@@ -128,6 +141,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     const size_t number = (size_t)(c - j->o->cases.items);
     if (number < j->o->cases.count && (v->outcome == OUTCOME_OK || failed))
         j->states[impl_index(m) * j->o->cases.count + number] = failed ? CASE_FAILED : CASE_RIGHT;
+    note_case(j, number, c, m, v);
     row w = {.c = c, .impl = m->name, .isa = m->isa, .v = *v};
     w.threads = nl_plan_of(m, &c->problem, threads).threads;
     if (nl_isa_runs(m->isa)) w.scratch_bytes = nl_scratch_bytes(m, &c->problem);
@@ -299,9 +313,14 @@ int cmd_check(int argc, char **argv) {
         fprintf(stderr, "FAIL %s@%s was never compared\n", m->name, m->isa);
         j.all.fail++;
     }
+    if (input_ok && j.closest > 0 && o.cases.count > 1)
+        fprintf(stderr, "closest to its bound: %s\n", j.closest_to);
     if (input_ok)
-        fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed\n", o.cases.count,
+        fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed", o.cases.count,
                 o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
+    if (input_ok && !stopped && !ended && j.all.fail < GIVEN_UP && j.judged < o.cases.count)
+        fprintf(stderr, "; %zu for other kernels", o.cases.count - j.judged);
+    if (input_ok) fprintf(stderr, "\n");
     if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared%s\n",
                 o.impl ? ": --impl selects none that takes a case; see `normlab list`" : "");

@@ -112,6 +112,11 @@ check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
 refuses "a control character in a case" "control character 0x1b" check "$(cat red.txt).txt"
 check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
 reports "a file of cases, and a case" 0 "2 cases: " check cases.txt rmsnorm/forward/f16/2x2/exact
+check "  of which each has a kernel" "$(grep 'other kernels' stderr)"
+reports "cases of which one has no kernel" 0 " 0 failed; 1 for other kernels" check --impl rmsnorm/naive \
+    '{layernorm,rmsnorm}/forward/f32/3x5/normal'
+says "closest to its bound: rmsnorm/naive@c, "
+says " % on rmsnorm/forward/f32/3x5/normal"
 
 exits "check --out" 0 check --out new.csv $good
 check "  the table on stdout" "$(grep -q '^  implementation' stdout || shows cat stdout)"
