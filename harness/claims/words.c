@@ -262,12 +262,12 @@ void claim_sentence(const claim *c, char *text, size_t size) {
         add_needed(&w, c, &c->at[0]);
         count[OPEN]--;
     }
-    bool elsewhere = w.used > 0;
     claim_outcome first = claim_outcome_of(c, &c->at[0]);
     for (int i = -1; i < OPEN; i++) { /* the first setting's outcome comes first */
         claim_outcome o = i < 0 ? first : (claim_outcome)i;
         if (!count[o] || (i < 0 ? o >= OPEN : o == first)) continue;
-        add(&w, "%s", w.used ? ". " : "");
+        const bool elsewhere = w.used > 0;
+        add(&w, "%s", elsewhere ? ". " : "");
         if (answer != HOLDS || o != AS_CLAIMED) {
             static const char *const subjects[2][2] = {{"The result", "There"},
                                                        {"Elsewhere the result", "Elsewhere there"}};
@@ -276,8 +276,9 @@ void claim_sentence(const claim *c, char *text, size_t size) {
         }
         add_group(&w, c, o);
     }
-    add_count(&w, count[OPEN], elsewhere, "not resolved");
-    add_count(&w, count[NOT_RUN] - (answer == UNTRIED), elsewhere, "not run");
+    const bool others = w.used > 0;
+    add_count(&w, count[OPEN], others, "not resolved");
+    add_count(&w, count[NOT_RUN] - (answer == UNTRIED), others, "not run");
     add(&w, ".");
     if ('a' <= *text && *text <= 'z') *text = (char)(*text - 'a' + 'A');
 }
