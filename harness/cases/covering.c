@@ -140,7 +140,7 @@ static bool each_three(maker *m,
 
 static bool note_left(maker *m, const size_t of[3], const size_t c[3]) {
     size_t row[COVERING_DIMENSIONS];
-    if (m->t->with_first_two && of[1] != 1) return true;
+    if (m->t->with & ~(1u << of[0] | 1u << of[1] | 1u << of[2])) return true;
     for (size_t d = 0; d < m->t->dimensions; d++) row[d] = NONE;
     for (int k = 0; k < 3; k++) {
         if (!fits(m->t, row, c[k])) return true;

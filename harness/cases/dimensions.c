@@ -264,16 +264,15 @@ static void family_classes(family f, family_table *k) {
                 k->t.apart[a][b] = k->t.apart[b][a] = true;
 }
 
-/* For kernels without strides, most rows of the array say nothing. Restricts the table to rows that
- * have none, and in which each layer and type meets each class. False: a family without strides. */
-static bool restrict_to_contiguous(family_table *k) {
+/* Keeps only class number `class` of a dimension. False: the family lacks the dimension. */
+static bool keep_class(family_table *k, const char *name, size_t class) {
     size_t d = 0;
-    while (d < k->t.dimensions && strcmp(dimensions[k->number[d]].name, "strides") != 0) d++;
-    if (d == k->t.dimensions) return false;
-    for (size_t a = k->t.first[d] + 1; a < k->t.first[d + 1]; a++)
-        for (size_t b = 0; b < k->t.first[k->t.dimensions]; b++)
+    while (d < k->t.dimensions && strcmp(dimensions[k->number[d]].name, name) != 0) d++;
+    if (d == k->t.dimensions || k->t.first[d] + class >= k->t.first[d + 1]) return false;
+    for (size_t a = k->t.first[d]; a < k->t.first[d + 1]; a++)
+        for (size_t b = 0; a != k->t.first[d] + class && b < k->t.first[k->t.dimensions]; b++)
             k->t.apart[a][b] = k->t.apart[b][a] = true;
-    return k->t.with_first_two = true;
+    return true;
 }
 
 /* Turns the rows of a family into cases. */
@@ -295,11 +294,17 @@ static bool take_row(void *context, const size_t *row) {
     return add_row(r->k->f, classes, &r->d, r->list, r->error, r->error_size);
 }
 
+enum { OP = 1 << 0, DTYPE = 1 << 1 }; /* the first dimensions of the families with strides */
+
+static uint64_t stream_of(uint64_t seed) {
+    return ROW_STREAMS + seed * 2 * FAMILIES;
+}
+
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
     snprintf(error, error_size, "no memory for the covering array");
     for (family f = 0; f < FAMILIES; f++) {
         size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
-        const uint64_t stream = ROW_STREAMS + seed * 2 * FAMILIES;
+        const uint64_t stream = stream_of(seed);
         static family_table k;
         family_classes(f, &k);
         rows r = {.k = &k,
@@ -308,9 +313,33 @@ bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_si
                   .error = error,
                   .error_size = error_size};
         if (!covering_make(&k.t, stream + FAMILIES + 1, take_row, &r)) return false;
-        if (restrict_to_contiguous(&k) && !covering_make(&k.t, stream + FAMILIES + 1, take_row, &r))
+        /* most of these rows have strides, and say nothing of kernels without strides */
+        k.t.with = OP | DTYPE;
+        if (keep_class(&k, "strides", 0) &&
+            !covering_make(&k.t, stream + FAMILIES + 1, take_row, &r))
             return false;
     }
+    return true;
+}
+
+bool contiguous_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
+    snprintf(error, error_size, "no memory for the covering array");
+    for (family f = 0; f < FAMILIES; f++)
+        for (size_t op = 0;; op++) {
+            size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
+            const uint64_t stream = stream_of(seed);
+            static family_table k;
+            family_classes(f, &k);
+            k.t.with = DTYPE;
+            if (!keep_class(&k, "strides", 0) || !keep_class(&k, "op", op)) break;
+            rows r = {.k = &k,
+                      .d = {.stream = stream + f, .turns = turns},
+                      .number = (op + 1) << 20,
+                      .list = list,
+                      .error = error,
+                      .error_size = error_size};
+            if (!covering_make(&k.t, stream + FAMILIES + 2, take_row, &r)) return false;
+        }
     return true;
 }
 

@@ -126,6 +126,11 @@ static const char *const suite[] = {
 #define HOW "{,/stores=streaming}{,/threads=3}"
 #define WITH_RESIDUAL "{,/residual,/residual/no-residual_out}"
 #define WITH_ROWS "{,/in-place}{,/no-gamma}{,/no-rstd}" HOW
+#define SHORT_MANY_WIDE "/{9x72,8200x5,2x8200}/normal"
+#define IN_ANY_PLACE                                                     \
+    "{,/in-place,/residual{{,/in-place,/in-place=x,/in-place=residual}," \
+    "/no-residual_out{,/in-place}}}"
+#define GRADIENT_IN_ANY_PLACE "{,/in-place,/residual{,/in-place,/in-place=dresidual}}"
 #define WHOLE_VECTORS "/3x{256,260,768,1024,4096,8192}/normal"
 #define WHOLE_PLANES "/{9x1024,3x4x1024}/normal"
 
@@ -191,6 +196,22 @@ static const char *const thorough_suite[] = {
     "batchnorm/inference/" TYPES "/3x4x40/normal{,/no-gamma}{,/no-beta}{,/in-place}" HOW,
     "batchnorm/backward/" TYPES
     "/3x4x40/normal{,/no-gamma}{,/no-dgamma}{,/no-dbeta}{,/in-place}" HOW,
+    /* every place of the outputs with absent arguments, on values that hide nothing */
+    ROWS "/forward/" TYPES SHORT_MANY_WIDE IN_ANY_PLACE "{,/no-gamma}",
+    ROWS "/forward/" TYPES SHORT_MANY_WIDE
+         "/residual{,/in-place,/in-place=x,/in-place=residual}/rounded-sum{,/no-gamma}",
+    ROWS "/forward/{f16,bf16}" SHORT_MANY_WIDE IN_ANY_PLACE "{,/no-gamma}/cast-before-weight",
+    ROWS "/forward/{f16,bf16}" SHORT_MANY_WIDE "/residual{,/in-place,/in-place=x,"
+         "/in-place=residual}/rounded-sum{,/no-gamma}/cast-before-weight",
+    "layernorm/forward/" TYPES SHORT_MANY_WIDE
+    "{,/residual{,/rounded-sum}}{,/in-place}/no-beta{,/no-mean}{,/no-gamma}",
+    ROWS "/backward/" TYPES SHORT_MANY_WIDE GRADIENT_IN_ANY_PLACE "{,/no-gamma}{,/no-dgamma}",
+    "layernorm/backward/" TYPES SHORT_MANY_WIDE GRADIENT_IN_ANY_PLACE
+    "{,/no-gamma}{,/no-dgamma}/no-dbeta",
+    "batchnorm/{forward,inference}/" TYPES
+    "/{9x4x18,8200x5,2x8200}/normal{,/in-place}{,/no-gamma}{,/no-beta}",
+    "batchnorm/backward/" TYPES
+    "/{9x4x18,8200x5,2x8200}/normal{,/in-place}{,/no-gamma}{,/no-dgamma}{,/no-dbeta}",
     /* each buffer misaligned relative to the others, in rows of whole vectors */
     ROWS "/forward/" TYPES WHOLE_VECTORS "{,/stores=streaming}/skew-{x,y,gamma,rstd}=4",
     "layernorm/forward/" TYPES WHOLE_VECTORS "/skew-{beta,mean}=4",
@@ -422,7 +443,9 @@ bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error,
         if (!cases_add(list, thorough_suite[i], error, error_size)) return false;
     for (uint64_t i = 0; depth != SUITE_FOR_ALL && i < DRAWN_LARGE; i++)
         if (!large_case(list, seed, i, error, error_size)) return false;
-    if (depth != SUITE_FOR_ALL && !model_cases(list, seed, error, error_size)) return false;
+    if (depth != SUITE_FOR_ALL && (!contiguous_cases(list, seed, error, error_size) ||
+                                   !model_cases(list, seed, error, error_size)))
+        return false;
     for (size_t i = 0; depth == SUITE_LONG && i < sizeof long_suite / sizeof *long_suite; i++)
         if (!cases_add(list, long_suite[i], error, error_size)) return false;
     if (depth == SUITE_LONG) add_streams(&to);

@@ -43,6 +43,10 @@ typedef enum family {
  * rows, and the values within a class, depend on the seed. */
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
+/* Adds rows without strides: for each layer and type, any two compatible classes meet. The rows of
+ * covering_cases() promise this of single classes. */
+bool contiguous_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
+
 /* Adds the seed's case number `index`: each dimension gets a random class, often the default. */
 bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
 
@@ -70,7 +74,7 @@ typedef struct covering_table {
     bool apart[COVERING_CLASSES][COVERING_CLASSES]; /* pairs of classes that must not meet */
     size_t factor[COVERING_CLASSES], most;          /* the product of a row's factors is at most
                                                      * `most` */
-    bool with_first_two; /* cover only triples of the first two dimensions with another */
+    unsigned with; /* bits of dimensions: cover only triples that have all of them */
 } covering_table;
 
 /* Calls take with each row (a class for each dimension) until take returns false. The rows depend

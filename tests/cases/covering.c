@@ -121,3 +121,28 @@ Test(covering, conditions_of_the_table) {
         cases_free(&list);
     }
 }
+
+/* Without strides any two classes meet for each layer and type. */
+Test(covering, pairs_without_strides) {
+    static const char *const together[][3] = {
+        {"layernorm/forward/f16/", "/in-place=residual", "/no-gamma"},
+        {"rmsnorm/backward/f32/", "/in-place=dresidual", "/no-dgamma"},
+        {"qwen2_rmsnorm/backward/bf16/", "/in-place=dresidual", "/eps=0"},
+        {"rmsnorm/forward/bf16/", "/rounded-sum", "/cast-before-weight"},
+        {"layernorm/forward/f32/", "/nan", "/no-beta"},
+        {"gated_rmsnorm/backward/f16/", "/in-place=gate", "/no-gamma"},
+        {"gate_first_rmsnorm/forward/f32/", "/in-place", "/no-rstd"},
+    };
+    char error[700];
+    for (uint64_t seed = 0; seed < 2; seed++) {
+        case_list list = {0};
+        cr_assert(contiguous_cases(&list, seed, error, sizeof error), "%s", error);
+        for (size_t k = 0; k < sizeof together / sizeof *together; k++)
+            cr_expect(have(&list, together[k]), "seed %d: no %s with %s and %s", (int)seed,
+                      together[k][0], together[k][1], together[k][2]);
+        cr_expect(!have(&list, (const char *[]){"gap", "", ""}) &&
+                      !have(&list, (const char *[]){"inner", "", ""}),
+                  "strides");
+        cases_free(&list);
+    }
+}
