@@ -270,6 +270,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     a.folds = !backward && may_fold(method);
     const double folded = a.folds && centred ? folded_units(want, g) : 0;
     a.units.probable += folded, a.units.certain += folded;
+    if (p->pass == NL_INFERENCE && a.units.probable * u >= 0.5) a.promised = false;
     const bool zeros =
         want->magnitude[g] == 0 && (!backward || !isfinite(rstd)); /* else backward sums dy */
     if (!isfinite(magnitude) || !isfinite(square) || zeros) return a;

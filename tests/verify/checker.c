@@ -228,6 +228,24 @@ Test(checker, promises) {
     trial_end(&t);
 }
 
+/* Given statistics, too, x * a + b has no bound if the mean is 10^7 sigma; (x - mean) * a has one. */
+Test(checker, promises_of_inference) {
+    static const char *const cases[] =
+        {"batchnorm/inference/f32/6x16/offset:1e7/running_mean=offset:1e7",
+         "batchnorm/inference/bf16/1x1/zeros/running_mean=scale:1e30/cast-before-weight"};
+    for (size_t i = 0; i < 2; i++) {
+        trial t;
+        trial_make(&t, cases[i]);
+        nl_impl refined = mutant_kernel(NL_REFINED, (wrong){0});
+        const verdict folds = by_check(&t, (wrong){0}),
+                      firm = verify(&t.c, &t.data, &t.want, &refined, PLACE_END, 1);
+        cr_expect(folds.outcome == OUTCOME_DEMO && firm.outcome == OUTCOME_OK, "%s: %s %s, %s %s",
+                  cases[i], outcome_name(folds.outcome), folds.why, outcome_name(firm.outcome),
+                  firm.why);
+        trial_end(&t);
+    }
+}
+
 /* A kernel that folds the mean into an offset, or sums g * x, is right if the bound of its method
  * grows with mean / sigma, and wrong if its method promises a smaller bound. */
 Test(checker, folded_forms) {
