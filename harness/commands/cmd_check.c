@@ -13,6 +13,7 @@
 #include "verify/error_record.h"
 #include "verify/worker.h"
 
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -75,6 +76,7 @@ typedef struct job {
     double closest; /* the largest share of a bound, on the case `on` */
     char closest_to[CASE_TEXT + 100];
     size_t judged, last;   /* cases with a verdict; number of the last one, plus 1 */
+    bool gave_up;          /* some implementation is not called any more */
     unsigned char *states; /* [implementations][cases]: outcome of each check */
     error_record largest;
 } job;
@@ -129,7 +131,7 @@ static void note_case(job *j, size_t number, const nl_case *c, const nl_impl *m,
     if (v->outcome != OUTCOME_OK || !(share > j->closest)) return;
     j->closest = share;
     snprintf(j->closest_to, sizeof j->closest_to, "%s@%s, %.1f %% on %s", m->name, m->isa,
-             100 * share, c->text);
+             floor(1000 * share) / 10, c->text); /* 100 % would be a failure */
 }
 
 static void take(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
@@ -156,6 +158,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     add(its, v);
     add(&j->all, v);
     if (!failed || its->fail != GIVEN_UP) return;
+    j->gave_up = true;
     progress_clear();
     fprintf(stderr, "(%s@%s has failed %d times and is not called again)\n", m->name, m->isa,
             GIVEN_UP);
@@ -318,7 +321,7 @@ int cmd_check(int argc, char **argv) {
     if (input_ok)
         fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed", o.cases.count,
                 o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
-    if (input_ok && !stopped && !ended && j.all.fail < GIVEN_UP && j.judged < o.cases.count)
+    if (input_ok && !stopped && !ended && !j.gave_up && j.judged < o.cases.count)
         fprintf(stderr, "; %zu for other kernels", o.cases.count - j.judged);
     if (input_ok) fprintf(stderr, "\n");
     if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
