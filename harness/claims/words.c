@@ -270,7 +270,8 @@ void claim_sentence(const claim *c, char *text, size_t size) {
         add(&w, "%s", elsewhere ? ". " : "");
         if (answer != HOLDS || o != AS_CLAIMED) {
             static const char *const subjects[2][2] = {{"The result", "There"},
-                                                       {"Elsewhere the result", "Elsewhere there"}};
+                                                       {"In other settings the result",
+                                                        "In other settings there"}};
             add(&w, "%s is %s%s: ", subjects[elsewhere][o == NO_DIFFERENCE], claim_outcome_name(o),
                 o == MORE || o == LESS ? " than claimed" : "");
         }
