@@ -114,7 +114,7 @@ static bool add_cases(case_list *cases, const char *text) {
     char error[700];
     struct stat s;
     if (is_file(text) && ends_with(text, ".c"))
-        return options_fail("%s is a kernel: normlab try %s", text, text);
+        return options_fail("%s is a kernel: normlab try %s, or --load %s", text, text, text);
     if (stat(text, &s) == 0 && S_ISDIR(s.st_mode)) return options_fail("%s is a folder", text);
     if (is_file(text) ? cases_add_file(cases, text, error, sizeof error)
                       : cases_add(cases, text, error, sizeof error))

@@ -48,6 +48,7 @@ static const char help[] =
     "  normlab check 'rmsnorm/forward/{f32,bf16}/3x{1..67}/normal' --impl 'rmsnorm/*'\n"
     "  normlab check --load ./mine.so --impl rmsnorm/mine\n"
     "  normlab check --load ./mine.so --impl rmsnorm/mine --batch\n"
+    "  normlab check --load mine.c --impl try/mine\n"
     "  normlab check experiments/activations.txt --out results/activations.csv\n";
 
 typedef struct count {
