@@ -294,24 +294,21 @@ static bool take_row(void *context, const size_t *row) {
     return add_row(r->k->f, classes, &r->d, r->list, r->error, r->error_size);
 }
 
-enum { OP = 1 << 0, DTYPE = 1 << 1 }; /* the first dimensions of the families with strides */
-
+/* The first random stream of a seed. */
 static uint64_t stream_of(uint64_t seed) {
     return ROW_STREAMS + seed * 2 * FAMILIES;
 }
 
+enum { OP = 1 << 0, DTYPE = 1 << 1 }; /* the first dimensions of the families with strides */
+
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
     snprintf(error, error_size, "no memory for the covering array");
+    const uint64_t stream = stream_of(seed);
     for (family f = 0; f < FAMILIES; f++) {
         size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
-        const uint64_t stream = stream_of(seed);
         static family_table k;
         family_classes(f, &k);
-        rows r = {.k = &k,
-                  .d = {.stream = stream + f, .turns = turns},
-                  .list = list,
-                  .error = error,
-                  .error_size = error_size};
+        rows r = {&k, {.stream = stream + f, .turns = turns}, 0, list, error, error_size};
         if (!covering_make(&k.t, stream + FAMILIES + 1, take_row, &r)) return false;
         /* most of these rows have strides, and say nothing of kernels without strides */
         k.t.with = OP | DTYPE;
@@ -324,29 +321,24 @@ bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_si
 
 bool contiguous_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
     snprintf(error, error_size, "no memory for the covering array");
-    for (family f = 0; f < FAMILIES; f++)
+    const uint64_t stream = stream_of(seed);
+    for (family f = 0; f < FAMILIES; f++) {
+        size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
+        static family_table k;
+        rows r = {&k, {.stream = stream + f, .turns = turns}, 1 << 20, list, error, error_size};
         for (size_t op = 0;; op++) {
-            size_t turns[DIMENSIONS][CLASSES_MAX][OPS_MOST] = {0};
-            const uint64_t stream = stream_of(seed);
-            static family_table k;
             family_classes(f, &k);
             k.t.with = DTYPE;
             if (!keep_class(&k, "strides", 0) || !keep_class(&k, "op", op)) break;
-            rows r = {.k = &k,
-                      .d = {.stream = stream + f, .turns = turns},
-                      .number = (op + 1) << 20,
-                      .list = list,
-                      .error = error,
-                      .error_size = error_size};
             if (!covering_make(&k.t, stream + FAMILIES + 2, take_row, &r)) return false;
         }
+    }
     return true;
 }
 
 bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size) {
     size_t classes[DIMENSIONS];
-    draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES,
-               .next = index * 2 * ROW_STREAMS};
+    draws d = {.stream = stream_of(seed) + FAMILIES, .next = index * 2 * ROW_STREAMS};
     const family f = (family)draw(&d, FAMILIES);
     for (size_t i = 0; i < DIMENSIONS; i++) {
         const bool usual = !*dimensions[i].classes[0] && draw(&d, 3);
@@ -362,8 +354,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     const bool rows = (ROWS | GATED) & 1 << f;
     size_t classes[DIMENSIONS], size[3], elements = LARGE_MAX;
     char shape[64];
-    draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES + 3,
-               .next = index * 2 * ROW_STREAMS};
+    draws d = {.stream = stream_of(seed) + FAMILIES + 3, .next = index * 2 * ROW_STREAMS};
     for (size_t i = 0; i < DIMENSIONS; i++) {
         const bool usual = !*dimensions[i].classes[0] && draw(&d, 2);
         /* the first kinds of x are the most revealing */
@@ -408,7 +399,7 @@ static bool add_model(family f, const char *shape, draws *d, case_list *list, ch
 bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size) {
     static const char *const pictures[] = {"32x64x49",  "2x64x784", "3x5x3136", "4x16x196",
                                            "2x3x12544", "64x256",   "33x1024"};
-    draws d = {.stream = ROW_STREAMS + seed * 2 * FAMILIES + FAMILIES + 2};
+    draws d = {.stream = stream_of(seed) + FAMILIES + 2};
     for (int again = 0; again < 2; again++)
         for (const char *width = MODELS; *width++ != '}'; width += strcspn(width, ",}"))
             for (family f = 0; f < FAMILIES; f++) {

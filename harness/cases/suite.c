@@ -127,8 +127,8 @@ static const char *const suite[] = {
 #define WITH_RESIDUAL "{,/residual,/residual/no-residual_out}"
 #define WITH_ROWS "{,/in-place}{,/no-gamma}{,/no-rstd}" HOW
 #define SHORT_MANY_WIDE "/{9x72,8200x5,2x8200}/normal"
-#define IN_ANY_PLACE                                                     \
-    "{,/in-place,/residual{{,/in-place,/in-place=x,/in-place=residual}," \
+#define IN_ANY_PLACE                                                                    \
+    "{,/in-place,/residual{{,/in-place,/in-place=x,/in-place=residual}{,/rounded-sum}," \
     "/no-residual_out{,/in-place}}}"
 #define GRADIENT_IN_ANY_PLACE "{,/in-place,/residual{,/in-place,/in-place=dresidual}}"
 #define WHOLE_VECTORS "/3x{256,260,768,1024,4096,8192}/normal"
@@ -198,11 +198,7 @@ static const char *const thorough_suite[] = {
     "/3x4x40/normal{,/no-gamma}{,/no-dgamma}{,/no-dbeta}{,/in-place}" HOW,
     /* every place of the outputs with absent arguments, on values that hide nothing */
     ROWS "/forward/" TYPES SHORT_MANY_WIDE IN_ANY_PLACE "{,/no-gamma}",
-    ROWS "/forward/" TYPES SHORT_MANY_WIDE
-         "/residual{,/in-place,/in-place=x,/in-place=residual}/rounded-sum{,/no-gamma}",
     ROWS "/forward/{f16,bf16}" SHORT_MANY_WIDE IN_ANY_PLACE "{,/no-gamma}/cast-before-weight",
-    ROWS "/forward/{f16,bf16}" SHORT_MANY_WIDE "/residual{,/in-place,/in-place=x,"
-         "/in-place=residual}/rounded-sum{,/no-gamma}/cast-before-weight",
     "layernorm/forward/" TYPES SHORT_MANY_WIDE
     "{,/residual{,/rounded-sum}}{,/in-place}/no-beta{,/no-mean}{,/no-gamma}",
     ROWS "/backward/" TYPES SHORT_MANY_WIDE GRADIENT_IN_ANY_PLACE "{,/no-gamma}{,/no-dgamma}",

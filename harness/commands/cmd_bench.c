@@ -40,7 +40,7 @@ static const char help[] =
     "  --quick                short timing, cases up to 2097152 elements\n\n"
     "Verdicts against the baseline: FASTER, SLOWER, SAME, or NOT RESOLVED. The speed against the\n"
     "baseline is the middle of the ratios within rounds, not the quotient of the two times.\n"
-    "A terminal gets a table; a file or pipe gets CSV.\n\n"
+    "Without --out, a terminal gets a table, and a file or pipe gets CSV.\n\n"
     "Examples:\n"
     "  normlab bench layernorm/forward/f32/64x1024/normal\n"
     "  normlab bench '{layernorm,rmsnorm}/forward/f32/64x{128..8192*2}/normal' --impl "

@@ -74,7 +74,7 @@ typedef struct job {
     checkers checkers;
     count *counts; /* one per implementation; the checkers share this memory */
     count all;
-    double closest; /* the largest share of a bound, on the case `on` */
+    double closest; /* the largest share of a bound that an error took */
     char closest_to[CASE_TEXT + 100];
     size_t judged, last;   /* cases with a verdict; number of the last one, plus 1 */
     bool gave_up;          /* some implementation is not called any more */

@@ -71,8 +71,8 @@ bool leaves_range(double sum);
 bool exact_data(const instance *in);
 
 /* dx's scale, before silu(gate) multiplies dx if the gate comes first. */
-static inline long double norm_dx_scale(const nl_problem *p, const ref_outputs *want, size_t i) {
-    const long double scale = want->dx_scale[i];
+static inline double norm_dx_scale(const nl_problem *p, const ref_outputs *want, size_t i) {
+    const double scale = want->dx_scale[i];
     return nl_layers[p->op].gate == NL_GATE_FIRST ? scale / ref_silu_scale(want, i) : scale;
 }
 

@@ -87,6 +87,13 @@ static size_t have(const case_list *list, const char *const part[3]) {
     return count;
 }
 
+static void expect_all(const case_list *list, const char *const parts[][3], size_t count,
+                       uint64_t seed) {
+    for (size_t k = 0; k < count; k++)
+        cr_expect(have(list, parts[k]), "seed %d: no %s with %s and %s", (int)seed, parts[k][0],
+                  parts[k][1], parts[k][2]);
+}
+
 /* The conditions of the table hold: classes meet in some row if and only if the table allows it. */
 Test(covering, conditions_of_the_table) {
     static const char *const together[][3] = {
@@ -112,9 +119,7 @@ Test(covering, conditions_of_the_table) {
     for (uint64_t seed = 0; seed < 5; seed++) {
         case_list list = {0};
         cr_assert(covering_cases(&list, seed, error, sizeof error), "%s", error);
-        for (size_t k = 0; k < sizeof together / sizeof *together; k++)
-            cr_expect(have(&list, together[k]), "seed %d: no %s with %s and %s", (int)seed,
-                      together[k][0], together[k][1], together[k][2]);
+        expect_all(&list, together, sizeof together / sizeof *together, seed);
         for (size_t k = 0; k < sizeof apart / sizeof *apart; k++)
             cr_expect(!have(&list, apart[k]), "seed %d: %s with %s and %s", (int)seed, apart[k][0],
                       apart[k][1], apart[k][2]);
@@ -137,9 +142,7 @@ Test(covering, pairs_without_strides) {
     for (uint64_t seed = 0; seed < 2; seed++) {
         case_list list = {0};
         cr_assert(contiguous_cases(&list, seed, error, sizeof error), "%s", error);
-        for (size_t k = 0; k < sizeof together / sizeof *together; k++)
-            cr_expect(have(&list, together[k]), "seed %d: no %s with %s and %s", (int)seed,
-                      together[k][0], together[k][1], together[k][2]);
+        expect_all(&list, together, sizeof together / sizeof *together, seed);
         cr_expect(!have(&list, (const char *[]){"gap", "", ""}) &&
                       !have(&list, (const char *[]){"inner", "", ""}),
                   "strides");

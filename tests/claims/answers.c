@@ -131,15 +131,14 @@ Test(answers, sentences) {
          {{27.3, 27, 28}, {45, 44, 46}, {-500, -550, -450}, {1, 0, 2}},
          "DEPENDS: The result is more than claimed: RMSNorm saves 27.3 % (SIMD) to 45 % (unfused). "
          "In other settings the result is the other way round: RMSNorm takes 6 times as long "
-         "(RMSNorm "
-         "unfused, LayerNorm in SIMD). In other settings there is no difference: PyTorch."},
+         "(RMSNorm unfused, LayerNorm in SIMD). In other settings there is no difference: "
+         "PyTorch."},
         {"saving",
          to_fifteen,
          {{14, 12, 16}, {10, 9, 11}, MISSING, MISSING},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 12 to 16 % "
          "saved, contains 15. A verdict takes 4 times the --seconds. In other settings the result "
-         "is as "
-         "claimed: RMSNorm saves 10 % (unfused). 2 other settings were not run."},
+         "is as claimed: RMSNorm saves 10 % (unfused). 2 other settings were not run."},
         {"saving",
          to_fifteen,
          {{15, 13, 17}},
@@ -171,8 +170,7 @@ Test(answers, sentences) {
          to_fifteen,
          {{1, 0, 2}, {5, 4, 6}},
          "FAILS: There is no difference: SIMD. In other settings the result is less than claimed: "
-         "RMSNorm "
-         "saves 5 % (unfused)."},
+         "RMSNorm saves 5 % (unfused)."},
         /* Only the end towards the nearest verdict matters, even if the other end is nearer to a
          * limit. */
         {"saving",
@@ -193,9 +191,7 @@ Test(answers, sentences) {
          {2, INFINITY},
          {{NAN, 1, 2}, {3, 3, 3}},
          "NOT RESOLVED: SIMD: its result is not a number. In other settings the result is as "
-         "claimed: "
-         "LayerNorm's "
-         "largest error is 3 times RMSNorm's (unfused)."},
+         "claimed: LayerNorm's largest error is 3 times RMSNorm's (unfused)."},
         {"root_error",
          {-INFINITY, 2},
          {{4334, 4334, 4334}},
