@@ -258,6 +258,7 @@ def check(program):
     lines = README.read_text().count("\n")
     wrong += [f"README.md has {lines} lines, more than two screens ({LINES}): move something to docs/"] * (lines > LINES)
     wrong += [f"{page.name}: an empty cell: {line}" for page in (README, LADDER) for line in empty_cells(page)]
+    wrong += [f"{impl}.c has a TODO" for impl in sorted(there) if "TODO" in (ROOT / f"{impl}.c").read_text()]
     library, cited = versions()
     wrong += [f"CITATION.cff has version {cited}, include/normlab.h {library}"] * (library != cited)
     for page in pages():

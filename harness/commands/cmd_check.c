@@ -299,10 +299,12 @@ int cmd_check(int argc, char **argv) {
     bool input_ok = true, stopped = false, ended = false;
     if (o.cases.count >= MANY)
         checkers_start(&j.checkers, o.cases.items, o.cases.count, settings_of, &j);
-    for (size_t i = 0; i < o.cases.count && input_ok && !stopped && !ended; i++) {
+    size_t reached = 0;
+    while (reached < o.cases.count && input_ok && !stopped && !ended) {
+        const size_t i = reached++;
         progress(i, o.cases.count, o.cases.items[i].text);
         input_ok = check_all(&j, &o.cases.items[i], i);
-        stopped = report_interrupted(&j.out, i + 1, o.cases.count);
+        stopped = report_interrupted(&j.out, reached, o.cases.count);
         ended = o.first && j.all.fail;
     }
     checkers_end(&j.checkers);
@@ -319,6 +321,7 @@ int cmd_check(int argc, char **argv) {
     }
     if (input_ok && j.closest > 0 && o.cases.count > 1)
         fprintf(stderr, "closest to its bound: %s\n", j.closest_to);
+    if (input_ok && reached < o.cases.count) fprintf(stderr, "%zu of ", reached);
     if (input_ok)
         fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed", o.cases.count,
                 o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);

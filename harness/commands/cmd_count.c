@@ -64,6 +64,9 @@ int cmd_count(int argc, char **argv) {
     code = NL_EXIT_USAGE;
     if (cases.count != 1)
         options_fail("name one case: these are %zu", cases.count);
+    else if (c->threads > 1 || c->team)
+        options_fail("count calls a kernel on one thread: leave threads and team out of %s",
+                     c->text);
     else if (impl && !m)
         options_fail("no implementation is called '%s'", impl);
     else if (impl && !nl_accepts(m, &c->problem))

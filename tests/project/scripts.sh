@@ -36,7 +36,7 @@ refuses "a package that cannot be installed" "pip could not install the Python p
 check "  is tried again" "$([ ! -e bad/stamp ] || echo bad/stamp)"
 
 # With damaged results a script fails, prints one line, and changes no page.
-mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,labs,plots,scripts,experiments} pages && mkdir -p pages/harness/{cases,timing} pages/include
+mkdir pages given && cp -r "$root"/{README.md,CITATION.cff,docs,labs,plots,scripts,experiments,optimized,*norm} pages && mkdir -p pages/harness/{cases,timing} pages/include
 cp "$root"/include/normlab.h pages/include
 cp "$root"/harness/timing/modes.c pages/harness/timing
 cp "$root"/harness/cases/museum.c pages/harness/cases
@@ -125,6 +125,7 @@ finds "ladder.md: an empty cell" docs/ladder.md '0,/layernorm\/naive.c/s/ | [0-9
 finds "README.md: an empty cell" README.md 's/^\(| .*naive.c.*\) [^ ]* |$/\1 |  |/'
 finds "more than two screens" README.md '1,30p'
 finds "CITATION.cff has version 9.9.9" CITATION.cff 's/^version:.*/version: 9.9.9/'
+finds "rmsnorm/naive.c has a TODO" rmsnorm/naive.c 's/idea   /&TODO /'
 finds "docs/ladder.md links to gone.md" docs/ladder.md 's/](glossary.md#rung)/](gone.md)/'
 
 # stopwatch.py times a clone and keeps the rows that it does not measure. If a command fails, the page does not change.

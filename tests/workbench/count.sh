@@ -31,6 +31,7 @@ says "is wrong on ${case/normal/scale:1e-3}: "
 quiet
 refuses "no such rung" "no implementation is called 'rmsnorm/nosuch'" --impl rmsnorm/nosuch $case
 refuses "a layer that it does not take" "does not take" --impl rmsnorm/naive ${case/rmsnorm/layernorm}
+refuses "threads" "count calls a kernel on one thread" --impl rmsnorm/naive $case/threads=2
 refuses "two cases" "name one case: these are 2" --impl rmsnorm/naive ${case/8x/{8,9\}x}
 
 under_test=grade
