@@ -132,7 +132,7 @@ static bool write_cases(const case_list *cases, const char *path, unsigned seed)
     return out && fclose(out) == 0 && ok;
 }
 
-/* Appends the checksum of a pass to the machine's facts. */
+/* Appends the checksum of a file to the machine's facts. */
 static bool seal(const char *csv) {
     char path[CSV_PATH];
     uint32_t crc = 0;
@@ -142,17 +142,22 @@ static bool seal(const char *csv) {
     return out && fclose(out) == 0;
 }
 
-static bool run(const void *context, const char *folder, unsigned seed) {
-    const case_options *o = context;
-    char cases[4400], csv[4400];
+/* The processes of a pass, which share its time. What a ratio depends on (where code and buffers
+ * lie, what else the core does) changes more between processes than between rounds. */
+enum { PROCESSES = 12, QUICK_PROCESSES = 3 };
+
+static int processes_of(const case_options *o) {
+    return o->quick ? QUICK_PROCESSES : PROCESSES;
+}
+
+/* Process k of a pass. */
+static bool run_process(const case_options *o, const char *folder, const char *cases, int k) {
+    char csv[4400];
     process p = {0};
-    snprintf(cases, sizeof cases, "%s/cases.txt", folder);
-    snprintf(csv, sizeof csv, "%s/bench.csv", folder);
-    if (!write_cases(&o->cases, cases, seed))
-        return fprintf(stderr, "normlab: cannot write %s\n", cases), false;
+    snprintf(csv, sizeof csv, "%s/bench-%d.csv", folder, k);
     process_word(&p, "normlab"), process_word(&p, "bench"), process_word(&p, "%s", cases);
     process_word(&p, "--out=%s", csv);
-    process_word(&p, "--seconds=%.9g", o->seconds);
+    process_word(&p, "--seconds=%.9g", o->seconds / processes_of(o));
     process_word(&p, "--precision=%.9g", o->precision);
     process_word(&p, "--threads=%d", o->threads);
     if (o->quick) process_word(&p, "--quick");
@@ -161,7 +166,18 @@ static bool run(const void *context, const char *folder, unsigned seed) {
     for (size_t i = 0; load_file(i); i++) process_word(&p, "--load=%s", load_file(i));
     const int status = process_run(&p);
     return (status == NL_EXIT_OK || status == NL_EXIT_FAILED) &&
-           seal(csv); /* a pass with exit code 1 has rows, too */
+           seal(csv); /* a process with exit code 1 has rows, too */
+}
+
+static bool run(const void *context, const char *folder, unsigned seed) {
+    const case_options *o = context;
+    char cases[4400];
+    snprintf(cases, sizeof cases, "%s/cases.txt", folder);
+    bool ok = write_cases(&o->cases, cases, seed);
+    if (!ok) fprintf(stderr, "normlab: cannot write %s\n", cases);
+    for (int k = 1; k <= processes_of(o) && ok && !interrupted(); k++)
+        ok = run_process(o, folder, cases, k);
+    return ok;
 }
 
 static void heading_csv(void) {
@@ -270,11 +286,11 @@ int bench_passes(const case_options *o) {
     if (ok) {
         const size_t failed = show(&pool, !o->out && !isatty(STDOUT_FILENO), log1p(o->margin));
         if (*pool.warning) fprintf(stderr, "warning: %s\n", pool.warning);
-        fprintf(stderr, "%zu passes%s%s; %zu rows, %zu failed\n", pool.part_count,
-                o->out ? " in " : "", o->out ? o->out : "", pool.count, failed);
-        if (pool.part_count < PASSES_ENOUGH)
+        fprintf(stderr, "%zu passes%s%s; %zu rows, %zu failed\n", pool.passes, o->out ? " in " : "",
+                o->out ? o->out : "", pool.count, failed);
+        if (pool.passes < PASSES_ENOUGH)
             fprintf(stderr,
-                    "fewer than %d passes: the intervals come from rounds alone; another run may "
+                    "fewer than %d passes: the intervals come from within a pass; another run may "
                     "lie outside\n",
                     PASSES_ENOUGH);
         ok = pool.count && !failed;

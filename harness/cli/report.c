@@ -61,7 +61,7 @@ bool report_open(report *r, const char *csv_path, bool quick) {
         fprintf(r->csv, "case,impl,isa,threads,op,pass,dtype,n,c,s,data,options,verdict,error_u,"
                         "bound_u,ns,ns_low,ns_high,ns_min,gbps,limit_gbps,limit_pct,bytes,"
                         "state_bytes,scratch_bytes,baseline,speedup,speedup_low,speedup_high,"
-                        "comparison,aa_band,rounds,calls,stopped,flag\n");
+                        "comparison,aa_band,quiet_ns,quiet_speedup,rounds,calls,stopped,flag\n");
     return true;
 }
 
@@ -77,7 +77,7 @@ static double gbps(const row *w) {
 static void write_csv_timing(FILE *out, const row *w) {
     const timing *t = &w->t;
     if (!w->timed) {
-        fputs(",,,,,,,,,\n", out);
+        fputs(",,,,,,,,,,,\n", out);
         return;
     }
     csv_text(out, t->baseline);
@@ -86,6 +86,8 @@ static void write_csv_timing(FILE *out, const row *w) {
     number(out, exp(-t->log_ratio.low), isfinite(t->log_ratio.low));
     fprintf(out, "%s,", w->is_baseline ? "baseline" : comparison_name(t->verdict));
     number(out, expm1(t->band), isfinite(t->band));
+    csv_number(out, exp(t->quiet.log_time));
+    csv_number(out, exp(-t->quiet.log_ratio));
     fprintf(out, "%zu,%zu,%s,%s\n", t->rounds, t->calls, t->stopped,
             t->impossible ? "IMPOSSIBLE" : "");
 }

@@ -170,17 +170,19 @@ static void warn_differing(job *j, const results file[2]) {
     j->differing = text;
 }
 
-/* Prints how much the times vary within a process, and how much between processes. */
+/* Prints how much ratios vary between processes, and between passes. */
 static void describe_passes(const results *file, int side, bool shares) {
-    if (file->part_count < 2) return;
-    const pool_spread s = pool_spread_of(file, shares ? PASS_SHARE : PASS_SPEED);
+    if (file->passes < 2) return;
+    pool_spread s = pool_spread_of(file, shares ? PASS_SHARE : PASS_QUIET);
+    if (isnan(s.between)) s = pool_spread_of(file, PASS_TIME);
     if (side == 0 && !shares)
-        fprintf(stderr, "B/A compares times relative to the baseline's in the same rounds; the "
-                        "baseline's own row compares times\n");
+        fprintf(stderr,
+                "B/A compares times relative to the baseline's in the same quiet rounds, in which "
+                "other work disturbed least; the baseline's own row compares times\n");
     fprintf(stderr,
-            "%c: %zu passes; a row's standard deviation (median over rows): %.2f %% between "
-            "rounds, %.2f %% between passes\n",
-            sides[side], file->part_count, 100 * s.within, 100 * s.between);
+            "%c: %zu passes; a row's standard deviation (median over rows): %.2f %% between a "
+            "pass's processes, %.2f %% between passes\n",
+            sides[side], file->passes, 100 * s.within, 100 * s.between);
 }
 
 static void compare_files(job *j, const char *name, const char *const paths[2]) {

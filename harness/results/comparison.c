@@ -55,7 +55,7 @@ static bool is_relative(const result *a, const result *b, bool shares) {
 static void add_passes(double v[PASSES_MAX], const result *r, bool shares, bool relative) {
     for (size_t i = 0; i < r->passes; i++) {
         const result *one = r->each[i];
-        v[i] += shares ? -log(one->limit_pct) : relative ? -log(one->speedup) : log(one->ns);
+        v[i] += shares ? -log(one->limit_pct) : relative ? -log(one->quiet_speedup) : log(one->ns);
     }
 }
 
@@ -95,8 +95,8 @@ static bool of_one_impl(const result *a, const result *b) {
 static const result *other_of(const results file[2], const result *a, const result *x, bool shares,
                               double margin) {
     const result *y = of_one_impl(a, x) ? results_find(&file[1], x) : NULL;
-    return y && !compare_rows(x, y, shares, margin).refused && x->passes == file[0].part_count &&
-                   y->passes == file[1].part_count
+    return y && !compare_rows(x, y, shares, margin).refused && x->passes == file[0].passes &&
+                   y->passes == file[1].passes
                ? y
                : NULL;
 }
@@ -119,8 +119,8 @@ static bool compare_cases(const results file[2], size_t first, bool shares, doub
         if ((y = other_of(file, a, x, shares, margin)))
             add_passes(v[0], x, shares, out->relative), add_passes(v[1], y, shares, out->relative);
     for (int side = 0; side < 2; side++)
-        for (size_t i = 0; i < file[side].part_count; i++) v[side][i] /= (double)out->cases;
-    out->ratio = stats_difference(v[0], file[0].part_count, v[1], file[1].part_count);
+        for (size_t i = 0; i < file[side].passes; i++) v[side][i] /= (double)out->cases;
+    out->ratio = stats_difference(v[0], file[0].passes, v[1], file[1].passes);
     out->verdict = stats_verdict(out->ratio, out->band, margin);
     return true;
 }
@@ -139,7 +139,7 @@ void compare_results(const results file[2], bool shares, double margin,
         row_pair p = compare_rows(NULL, b, shares, margin);
         take(context, &p);
     }
-    for (size_t i = 0; file[0].part_count > 1 && file[1].part_count > 1 && i < file[0].count; i++)
+    for (size_t i = 0; file[0].passes > 1 && file[1].passes > 1 && i < file[0].count; i++)
         if (compare_cases(file, i, shares, margin, &all)) take(context, &all);
 }
 

@@ -7,21 +7,23 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char passes[] = "*/bench.csv";
+static const char processes[] = "*/bench-*[0-9].csv"; /* not bench-1.rounds.csv */
 
 bool pool_is(const char *path) {
     glob_t found = {0};
-    const bool any = files_in(path, passes, &found) > 0;
+    const bool any = files_in(path, processes, &found) > 0;
     globfree(&found);
     return any;
 }
 
 static double value_of(const result *r, pass_value what) {
-    return what == PASS_SPEED ? log(r->speedup)
-                              : (what == PASS_SHARE ? log(r->limit_pct / 100) : log(r->ns));
+    return what == PASS_SPEED   ? log(r->speedup)
+           : what == PASS_QUIET ? log(r->quiet_speedup)
+           : what == PASS_SHARE ? log(r->limit_pct / 100)
+                                : log(r->ns);
 }
 
-/* The interval of a pass, from its rounds. */
+/* The interval of a pass, from its processes; of a process, from its rounds. */
 static estimate range_of(const result *r, pass_value what) {
     if (what == PASS_SPEED) return (estimate){0, log(r->speedup_low), log(r->speedup_high)};
     const double v = value_of(r, what);
@@ -55,11 +57,28 @@ static double band_of(const result *r) {
     return r->aa_band;
 }
 
-/* Pools the rows of one key, in the order of the passes. */
-static result merged(const result **each, size_t passes) {
+static double mean_of(const result *row, pass_value what) {
+    double v[PASSES_MAX], squares;
+    for (size_t i = 0; i < row->passes; i++) v[i] = value_of(row->each[i], what);
+    return stats_mean(v, row->passes, &squares);
+}
+
+/* The ratio in a pass's quiet rounds: the mean over the processes that are at most 2 % slower than
+ * the fastest. The others were disturbed. */
+static double quiet_speedup(const result *row) {
+    double best = INFINITY, sum = 0;
+    size_t count = 0;
+    for (size_t i = 0; i < row->passes; i++) best = fmin(best, row->each[i]->quiet_ns);
+    for (size_t i = 0; i < row->passes; i++)
+        if (row->each[i]->quiet_ns <= 1.02 * best) sum += log(row->each[i]->quiet_speedup), count++;
+    return exp(sum / (double)count);
+}
+
+/* Pools the rows of one key: of the processes of a pass (their mean), or of passes. */
+static result merged(const result **each, size_t count, bool processes) {
     result r = *each[0];
-    r.each = each, r.passes = passes;
-    for (size_t i = 1; i < passes; i++) {
+    r.each = each, r.passes = count;
+    for (size_t i = 1; i < count; i++) {
         const result *one = each[i];
         if (strcmp(one->verdict, r.verdict) != 0 && strcmp(r.verdict, "ok") == 0)
             r.verdict = one->verdict;
@@ -68,36 +87,44 @@ static result merged(const result **each, size_t passes) {
     }
     if (isnan(r.ns)) {
         r.ns_low = r.ns_high = r.limit_pct = r.aa_band = NAN;
-        r.speedup = r.speedup_low = r.speedup_high = NAN;
+        r.speedup = r.speedup_low = r.speedup_high = r.quiet_speedup = NAN;
         return r;
     }
     const estimate time = estimate_of_passes(&r, PASS_TIME);
-    r.ns = exp(time.median), r.ns_low = exp(time.low), r.ns_high = exp(time.high);
+    r.ns = exp(processes ? mean_of(&r, PASS_TIME) : time.median), r.ns_low = exp(time.low),
+    r.ns_high = exp(time.high);
     r.limit_pct = middle(&r, share_of), r.aa_band = middle(&r, band_of);
     const estimate speed = estimate_of_passes(&r, PASS_SPEED);
-    r.speedup = exp(speed.median), r.speedup_low = exp(speed.low), r.speedup_high = exp(speed.high);
+    r.speedup = exp(processes ? mean_of(&r, PASS_SPEED) : speed.median),
+    r.speedup_low = exp(speed.low), r.speedup_high = exp(speed.high);
+    if (processes) r.quiet_speedup = quiet_speedup(&r);
     return r;
+}
+
+static double deviation_of(const double *v, size_t n) {
+    double squares = 0;
+    stats_mean(v, n, &squares);
+    return n > 1 ? sqrt(squares / (double)(n - 1)) : 0;
 }
 
 pool_spread pool_spread_of(const results *pool, pass_value what) {
     pool_spread s = {NAN, NAN};
     double *v = malloc((2 * pool->count + 1) * sizeof *v), *within = v, *between = v + pool->count;
-    double x[PASSES_MAX];
+    double x[PASSES_MAX], y[PASSES_MAX];
     size_t n = 0;
     for (size_t i = 0; v && i < pool->count; i++) {
         const result *r = &pool->rows[i];
-        double squares = 0, rounds = 0;
         if (isnan(r->ns) || r->passes < 2 || isnan(value_of(r->each[0], what)) ||
-            (what == PASS_SPEED && strcmp(r->comparison, "baseline") == 0))
+            (what == PASS_QUIET && strcmp(r->comparison, "baseline") == 0))
             continue;
+        within[n] = 0;
         for (size_t k = 0; k < r->passes; k++) {
-            const estimate range = range_of(r->each[k], what);
-            x[k] = value_of(r->each[k], what);
-            rounds += (range.high - range.low) / 2 / 1.96;
+            const result *pass = r->each[k];
+            x[k] = value_of(pass, what);
+            for (size_t j = 0; j < pass->passes; j++) y[j] = value_of(pass->each[j], what);
+            within[n] += deviation_of(y, pass->passes) / (double)r->passes;
         }
-        stats_mean(x, r->passes, &squares);
-        within[n] = rounds / (double)r->passes;
-        between[n++] = sqrt(squares / (double)(r->passes - 1));
+        between[n++] = deviation_of(x, r->passes);
     }
     if (n) s.within = stats_median(within, n, 0).median;
     if (n) s.between = stats_median(between, n, 0).median;
@@ -112,27 +139,31 @@ static int by_key_and_pass(const void *a, const void *b) {
 }
 
 static bool merge(results *out) {
-    size_t rows = 0, at = 0;
+    size_t rows = 0, at = 0, made = 0;
     for (size_t i = 0; i < out->part_count; i++) rows += out->parts[i].count;
-    out->each = malloc((rows + 1) * sizeof *out->each);
+    out->each = malloc((2 * rows + 1) * sizeof *out->each);
     out->rows = malloc((rows + 1) * sizeof *out->rows);
     out->sorted = malloc((rows + 1) * sizeof *out->sorted);
-    if (!out->each || !out->rows || !out->sorted) return false;
+    out->by_pass = malloc((rows + 1) * sizeof *out->by_pass);
+    if (!out->each || !out->rows || !out->sorted || !out->by_pass) return false;
     for (size_t i = 0; i < out->part_count; i++)
-        for (size_t k = 0; k < out->parts[i].count; k++) {
-            out->parts[i].rows[k].pass = i;
-            out->each[at++] = &out->parts[i].rows[k];
-        }
-    qsort(out->each, rows, sizeof *out->each, by_key_and_pass);
+        for (size_t k = 0; k < out->parts[i].count; k++) out->each[at++] = &out->parts[i].rows[k];
+    const result **of_process = out->each, **of_pass = out->each + rows;
+    qsort(of_process, rows, sizeof *of_process, by_key_and_pass);
     for (size_t i = 0, end; i < rows; i = end) {
-        for (end = i + 1; end < rows && results_order(out->each[i], out->each[end]) == 0;) end++;
+        for (end = i + 1; end < rows && !by_key_and_pass(&of_process[i], &of_process[end]);) end++;
+        out->by_pass[made] = merged(of_process + i, end - i, true);
+        of_pass[made] = &out->by_pass[made], made++;
+    }
+    for (size_t i = 0, end; i < made; i = end) {
+        for (end = i + 1; end < made && results_order(of_pass[i], of_pass[end]) == 0;) end++;
         out->sorted[out->count] = &out->rows[out->count];
-        out->rows[out->count++] = merged(out->each + i, end - i);
+        out->rows[out->count++] = merged(of_pass + i, end - i, false);
     }
     return true;
 }
 
-/* The passes of a pool must come from one program and one version of the files that --load names,
+/* The processes of a pool must run one program and one version of the files that --load names,
  * on one machine. */
 static bool alike(const results *parts, size_t count, char *const *paths, char *error,
                   size_t error_size) {
@@ -169,7 +200,17 @@ static bool changed(const results *one, const char *path) {
     return sum && strcmp(sum, now) != 0;
 }
 
-/* Leaves out passes that were cut off or changed, and copies of other passes. */
+/* Numbers the passes: the files of a folder are the processes of a pass. */
+static void number_passes(results *pool, char *const *paths) {
+    size_t pass = 0;
+    for (size_t i = 0; i < pool->part_count; i++) {
+        const size_t folder = (size_t)(strrchr(paths[i], '/') - paths[i]) + 1;
+        pass += i && strncmp(paths[i], paths[i - 1], folder) != 0;
+        for (size_t k = 0; k < pool->parts[i].count; k++) pool->parts[i].rows[k].pass = pass;
+    }
+}
+
+/* Leaves out files that were cut off or changed, and copies of other files; counts the passes. */
 static void leave_out(results *pool, char *const *paths) {
     const size_t all = pool->part_count;
     size_t kept = 0;
@@ -178,13 +219,14 @@ static void leave_out(results *pool, char *const *paths) {
         bool left = *one->warning || !one->count || changed(one, paths[i]);
         for (size_t k = 0; k < kept; k++) left = left || is_copy(&pool->parts[k], one);
         if (!left) {
+            pool->passes += !kept || one->rows->pass != pool->parts[kept - 1].rows->pass;
             pool->parts[kept++] = *one;
             continue;
         }
         results_free(one);
         snprintf(pool->warning, sizeof pool->warning,
-                 "%zu of %zu passes are left out, as they are cut off, changed or copies; the "
-                 "last: %.300s",
+                 "%zu of %zu processes are left out, as they are cut off, changed or copies; "
+                 "the last: %.300s",
                  i + 1 - kept, all, paths[i]);
     }
     pool->part_count = kept;
@@ -192,13 +234,13 @@ static void leave_out(results *pool, char *const *paths) {
 
 bool pool_read(const char *folder, results *out, char *error, size_t error_size) {
     glob_t found = {0};
-    const size_t count = files_in(folder, passes, &found);
+    const size_t count = files_in(folder, processes, &found);
     *out = (results){0};
     bool ok = count > 0 && count <= PASSES_MAX;
     if (!ok)
         snprintf(error, error_size,
-                 "%s: %zu passes, FOLDER/PASS/bench.csv; from 1 to %d can be read", folder, count,
-                 PASSES_MAX);
+                 "%s: %zu processes, FOLDER/PASS/bench-1.csv and so on; from 1 to %d can be read",
+                 folder, count, PASSES_MAX);
     out->parts = ok ? calloc(count, sizeof *out->parts) : NULL;
     if (ok && !out->parts) ok = false, snprintf(error, error_size, "%s: no memory", folder);
     for (size_t i = 0; ok && i < count; i++) {
@@ -206,11 +248,11 @@ bool pool_read(const char *folder, results *out, char *error, size_t error_size)
         out->part_count += ok;
     }
     ok = ok && alike(out->parts, count, found.gl_pathv, error, error_size);
-    if (ok) leave_out(out, found.gl_pathv);
+    if (ok) number_passes(out, found.gl_pathv), leave_out(out, found.gl_pathv);
     if (ok && !out->part_count) ok = false, snprintf(error, error_size, "%s", out->warning);
     if (ok && !merge(out)) ok = false, snprintf(error, error_size, "%s: no memory", folder);
     size_t fewer = 0;
-    for (size_t i = 0; i < out->count; i++) fewer += out->rows[i].passes < out->part_count;
+    for (size_t i = 0; i < out->count; i++) fewer += out->rows[i].passes < out->passes;
     if (fewer && !*out->warning)
         snprintf(out->warning, sizeof out->warning, "%.400s: %zu rows are not in every pass",
                  folder, fewer);

@@ -37,6 +37,8 @@ static const struct column {
     {"speedup", offsetof(result, speedup), POSITIVE, false},
     {"speedup_low", offsetof(result, speedup_low), POSITIVE, false},
     {"speedup_high", offsetof(result, speedup_high), POSITIVE, false},
+    {"quiet_ns", offsetof(result, quiet_ns), POSITIVE, false},
+    {"quiet_speedup", offsetof(result, quiet_speedup), POSITIVE, false},
     {"n", offsetof(result, n), NOT_NEGATIVE, false},
     {"c", offsetof(result, c), NOT_NEGATIVE, false},
     {"s", offsetof(result, s), NOT_NEGATIVE, false},
@@ -83,7 +85,7 @@ static bool read_row(scan *s, const struct column *const *meaning, size_t width,
     *r = (result){.line = s->first_line, .data = "", .verdict = "", .flag = "", .limit_pct = NAN};
     r->comparison = r->baseline = "";
     r->aa_band = r->n = r->c = r->s = r->bytes = NAN; /* the columns that may be missing */
-    r->speedup = r->speedup_low = r->speedup_high = NAN;
+    r->speedup = r->speedup_low = r->speedup_high = r->quiet_ns = r->quiet_speedup = NAN;
     for (size_t i = 0; i < width; i++)
         if (meaning[i] && !store(r, meaning[i], s->fields[i]))
             return scan_error(s, s->first_line, "%s '%.60s' should %s", meaning[i]->name,
@@ -202,6 +204,7 @@ void results_free(results *r) {
     for (size_t i = 0; i < r->part_count; i++) results_free(&r->parts[i]);
     free(r->parts);
     free(r->each);
+    free(r->by_pass);
     free(r->rows);
     free(r->facts);
     free(r->sorted);

@@ -17,9 +17,10 @@ typedef struct result {
     double ns, ns_low, ns_high;                /* time of one call: positive, low <= ns <= high */
     double limit_pct, aa_band;                 /* aa_band: relative, 0.004 is 0.4 % */
     double speedup, speedup_low, speedup_high; /* the baseline's time over this row's time */
+    double quiet_ns, quiet_speedup; /* the same in quiet rounds; geometric mean of both times */
     double n, c, s, bytes;
     const struct result **each; /* in a pool, the rows of its passes; otherwise NULL */
-    size_t passes, pass;        /* number of passes; index of this pass */
+    size_t passes, pass;        /* number of passes; index of this row's pass */
 } result;
 
 typedef struct fact {
@@ -34,9 +35,10 @@ typedef struct results {
     char warning[512]; /* "", or a description of omitted data: a last line, or passes */
     result **sorted;   /* by key */
     char *text, *facts_text;
-    struct results *parts; /* the passes of a pool */
-    size_t part_count;
-    const result **each; /* rows of the passes, sorted by key */
+    struct results *parts; /* the processes of a pool */
+    size_t part_count, passes;
+    const result **each; /* by key: the rows of the processes, then those of the passes */
+    result *by_pass;     /* rows of the passes */
 } results;
 
 /* False: error is "file:line: description and advice", and there is nothing to free. A last line
@@ -82,27 +84,28 @@ typedef struct row_pair {
 void compare_results(const results file[2], bool shares, double margin,
                      void (*take)(void *context, const row_pair *pair), void *context);
 
-/* Reads the passes of a folder, FOLDER/PASS/bench.csv, as one file of results. */
+/* Reads the passes of a folder as one file of results. A pass is a folder with a file for each of
+ * its processes, FOLDER/PASS/bench-1.csv and so on. */
 
 /* Is the path a folder of passes? */
 bool pool_is(const char *path);
 
-/* Sorts rows by case and implementation. Numbers are medians over the passes; `each` has the
- * passes, and estimate_of_passes() gives the intervals. A row that failed in any pass has the
- * verdict fail. Leaves out passes that are cut off, and copies. Free with results_free(). False:
+/* Sorts rows by case and implementation. Numbers are medians over the passes, and a pass's numbers
+ * are medians over its processes; `each` has the passes, and estimate_of_passes() gives the
+ * intervals. A row that failed in any process has the verdict fail. Leaves out files that are cut
+ * off, and copies. Free with results_free(). False:
  * nothing to free; error has the reason, such as passes on different kernels or machines. */
 bool pool_read(const char *folder, results *out, char *error, size_t error_size);
 
 /* A logarithm from each pass: of the time, of the share of the limit, or of the baseline's time
- * over the time. */
-typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED } pass_value;
+ * over the time, in all rounds or in quiet rounds. */
+typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED, PASS_QUIET } pass_value;
 
 /* The middle of a row's passes. With three passes or more, stats_middle() gives the interval; with
- * fewer passes, the interval contains each pass's interval over rounds. */
+ * fewer passes, the interval contains each pass's own interval. */
 estimate estimate_of_passes(const result *row, pass_value what);
 
-/* Standard deviations of log(time) within a pass, estimated from its rounds, and between passes;
- * medians over the rows. */
+/* Standard deviations between the processes of a pass, and between passes; medians over the rows. */
 typedef struct pool_spread {
     double within, between;
 } pool_spread;

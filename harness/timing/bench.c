@@ -221,6 +221,7 @@ timing timing_read(const measure *m, size_t candidate, const yardstick *by) {
                 .stopped = stopped_name(m->stopped),
                 .baseline = by->baseline,
                 .log_ratio = measure_ratio(m, candidate, m->baseline),
+                .quiet = measure_quiet(m, candidate, m->baseline),
                 .band = stats_band(measure_ratio(m, by->again, m->baseline))};
     for (size_t r = 0; r < m->rounds; r++)
         t.ns_min = fmin(t.ns_min, m->ns[r * m->count + candidate]);

@@ -13,6 +13,7 @@ typedef struct timing {
     bool impossible;              /* faster than the limit by more than the noise */
     const char *baseline;
     estimate log_ratio;
+    quiet_rounds quiet;
     double band; /* band of the baseline against itself, a log ratio */
     comparison verdict;
     size_t rounds, calls, rounds_to_go;

@@ -194,3 +194,26 @@ estimate measure_time(const measure *m, size_t candidate) {
 estimate measure_ratio(const measure *m, size_t a, size_t b) {
     return over_rounds(m, a, &b);
 }
+
+static int by_log_time(const void *a, const void *b) {
+    const double x = ((const quiet_rounds *)a)->log_time, y = ((const quiet_rounds *)b)->log_time;
+    return (x > y) - (x < y);
+}
+
+quiet_rounds measure_quiet(const measure *m, size_t a, size_t b) {
+    quiet_rounds mean = {NAN, NAN}, *v = malloc((m->rounds + 1) * sizeof *v);
+    const size_t tenth = m->rounds / 10, few = tenth < 3 ? 3 : tenth,
+                 count = few < m->rounds ? few : m->rounds;
+    if (!v || !count) return free(v), mean;
+    for (size_t r = 0; r < m->rounds; r++) {
+        const double x = log(m->ns[r * m->count + a]), y = log(m->ns[r * m->count + b]);
+        v[r] = (quiet_rounds){(x + y) / 2, x - y};
+    }
+    qsort(v, m->rounds, sizeof *v, by_log_time);
+    mean = (quiet_rounds){0, 0};
+    for (size_t r = 0; r < count; r++)
+        mean.log_time += v[r].log_time / (double)count,
+            mean.log_ratio += v[r].log_ratio / (double)count;
+    free(v);
+    return mean;
+}

@@ -103,10 +103,14 @@ reports "nothing in common" 1 "FAIL nothing could be compared" fast.csv bad1.csv
 exits "no rows at all" 1 none.csv none.csv
 
 # For two folders of three passes, the interval is the mean of logarithms +- 4.605 sqrt(s2 (1/3 + 1/3)).
+keep() { # keep FOLDER: bench.csv is one more process of this pass
+    local number=$(($(ls "$1"/*.csv 2>/dev/null | wc -l) + 1))
+    mv bench.csv "$1/bench-$number.csv" && mv bench.machine.txt "$1/bench-$number.machine.txt"
+}
 pass() { # pass FOLDER NS [CPU]: one more
     local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
     mkdir -p "$folder" && file bench "$(row one "$2" 1 1000)" "$(row two 10 1 1000)" && machine bench "${3:-one}"
-    mv bench.csv bench.machine.txt "$folder"
+    keep "$folder"
 }
 for ns in 100 101 102; do pass p "$ns"; done
 for ns in 106 107 105; do pass q "$ns"; done
@@ -118,23 +122,32 @@ exits "the same passes" 0 p p --csv --margin 0.05
 gives one SAME,,ns,101,101,1,0.963456,1.03793,0,0.05
 # Tests a baseline in the same rounds. In the second run the baseline takes twice the time, and the candidate 2 % more
 # than twice.
-relative() { # relative FOLDER NS BASELINE_NS
-    local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
+relative() { # relative FOLDER NS BASELINE_NS [PASS]: with PASS, one more process of a pass
+    local folder=$1/${4:-$(ls "$1" 2>/dev/null | wc -l)} ratio quiet
+    ratio=$(python3 -c "print($3 / $2)") quiet=$(python3 -c "print(($2 * $3) ** 0.5)")
     mkdir -p "$folder" && machine bench one
-    printf '%s\n' "$header,baseline,speedup,comparison" "$(row one "$2" 1 1000),naive,$(python3 -c "print($3 / $2)"),FASTER" \
-        "$(row base "$3" 1 1000),naive,1,baseline" > bench.csv
-    mv bench.csv bench.machine.txt "$folder"
+    printf '%s\n' "$header,baseline,speedup,quiet_ns,quiet_speedup,comparison" \
+        "$(row one "$2" 1 9000),naive,$ratio,$quiet,$ratio,FASTER" \
+        "$(row base "$3" 1 9000),naive,1,$3,1,baseline" > bench.csv
+    keep "$folder"
 }
 for k in 1 2 3; do relative r $((k * 100)) $((k * 200)) && relative s $((k * 51)) $((k * 100)); done
 exits "passes with a baseline" 0 r s --csv
 gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
+# One process of each pass was disturbed: all times are longer, and the ratio is another one.
+for k in 1 2 3; do relative r $((300 * k)) $((400 * k)) $((k - 1)) && relative s $((80 * k)) $((90 * k)) $((k - 1)); done
+exits "passes of several processes, some disturbed" 0 r s --csv
+check "  these do not count" "$(grep -q 'SLOWER,,ns over baseline,[0-9.]*,[0-9.]*,1.02,1.02,1.02,0,0.02' stdout || shows cat stdout)"
+relative r 100.5 198 0 && relative r 201 396 1 && relative r 301.5 594 2
+exits "  and the quiet ones have a mean" 0 r s --csv
+check "  of logarithms" "$(grep -q 'SAME,,ns over baseline,[0-9.]*,[0-9.]*,1.01236,1.01236,1.01236,0,0.02' stdout || shows cat stdout)"
 check "  its own row is of times" "$(grep -q ',base,.*NOT RESOLVED,,ns,' stdout || shows cat stdout)"
 says "B/A compares times relative to the baseline's"
 # Each case's noise hides 3 %, but in the mean over both cases it cancels.
 two() { # two FOLDER NS_OF_ONE_CASE NS_OF_ANOTHER
     local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
     mkdir -p "$folder" && file bench "$(row k "$2" 1 1000)" "$(row k "$3" 1 1000 | sed 's,x/y,x/z,')"
-    mv bench.csv bench.machine.txt "$folder"
+    keep "$folder"
 }
 two t 100 100 && two t 80 125 && two t 125 80 && two v 103 103 && two v 82.4 128.75 && two v 128.75 82.4
 exits "a change in all cases" 0 t v --csv
@@ -146,24 +159,24 @@ prints "all 2 cases"
 says "; 1 SLOWER in the mean over their cases"
 # The baseline of one case only.
 for k in t/0 t/1 t/2 v/0 v/1 v/2; do
-    awk -F, -v OFS=, 'NR == 1 { print $0, "baseline,speedup,comparison"; next }
-        { print $0, "k", /x.z/ ? "1.5,FASTER" : "1,baseline" }' $k/bench.csv > new.csv && mv new.csv $k/bench.csv
+    awk -F, -v OFS=, 'NR == 1 { print $0, "baseline,speedup,quiet_speedup,quiet_ns,comparison"; next }
+        { print $0, "k", /x.z/ ? "1.5,1.5,100,FASTER" : "1,1,100,baseline" }' $k/bench-1.csv > new.csv && mv new.csv $k/bench-1.csv
 done
 exits "a baseline in one case only" 0 t v --csv
 check "  the mean is of times" "$(grep -qx 'v,all 2 cases,k,c,1,SLOWER,,ns,,,1.03,1.03,1.03,0,0.02' stdout || shows cat stdout)"
-sed -i 's/1.5,FASTER/,FASTER/' t/0/bench.csv
+sed -i 's/1.5,1.5,/1.5,,/' t/0/bench-1.csv
 exits "a pass without its speedup" 0 t v --csv
 check "  is refused" "$(grep -q '^v,x/z,k,c,1,REFUSED,a pass lacks its speedup,' stdout || shows cat stdout)"
 cp -r p/2 p/3
-reports "a pass and its copy" 0 "warning: 1 of 4 passes are left out, as they are cut off, changed or copies; the last: p/3/bench.csv" p q
+reports "a pass and its copy" 0 "warning: 1 of 4 processes are left out, as they are cut off, changed or copies; the last: p/3/bench-1.csv" p q
 says "A: 3 passes"
-pass p 103 && truncate -s -2 p/4/bench.csv
-reports "a pass that is cut off, too" 0 "warning: 2 of 5 passes are left out" p q
-pass p 103 && echo "crc: 00000000" >> p/5/bench.machine.txt
-reports "one that is not what its checksum says" 0 "warning: 3 of 6 passes are left out" p q
+pass p 103 && truncate -s -2 p/4/bench-1.csv
+reports "a pass that is cut off, too" 0 "warning: 2 of 5 processes are left out" p q
+pass p 103 && echo "crc: 00000000" >> p/5/bench-1.machine.txt
+reports "one that is not what its checksum says" 0 "warning: 3 of 6 processes are left out" p q
 rm -r p/5
-pass p 104 && sed -i '$d' p/5/bench.csv
-sed -i 3d p/5/bench.csv
+pass p 104 && sed -i '$d' p/5/bench-1.csv
+sed -i 3d p/5/bench-1.csv
 rm -r p/[34]
 reports "one that lacks a row" 0 "warning: p: 1 rows are not in every pass" p q
 rm -r p/5
@@ -171,7 +184,7 @@ refuses "passes and a file" "p is a folder of passes, and a.csv is no folder" p 
 pass q 105 another
 refuses "passes of two machines" "cannot be pooled: cpu is 'one' and 'another'. Give each its own folder" p q
 rm -r q/3
-pass q 105 && echo "loaded: 12345678" >> q/3/bench.machine.txt
+pass q 105 && echo "loaded: 12345678" >> q/3/bench-1.machine.txt
 refuses "passes of two versions of a loaded file" "cannot be pooled: loaded is '' and '12345678'." p q
 
 # Across machines rates are compared in per cent of the limit. 80 % against 40 % is a time ratio of a half, although the

@@ -67,9 +67,9 @@ holds "and the doctor's findings" grep -q '^doctor: ' one.machine.txt
 holds "the limit and the baseline again are in the rounds" grep -q '(limit).*' one.rounds.csv
 holds "(baseline again)" grep -q '(baseline again)' one.rounds.csv
 
-passes=('{layernorm,rmsnorm}/forward/f32/{4..6}x16/normal' --impl '*/naive,*/one_pass' --seconds 0.002)
+passes=('{layernorm,rmsnorm}/forward/f32/{4..6}x16/normal' --impl '*/naive,*/one_pass' --quick --seconds 0.002)
 exits "--passes runs" 0 "${passes[@]}" --passes 2 --out kept
-holds "two passes, whole" test "$(ls -A kept | wc -l) $(ls kept/*/bench.csv | wc -l)" = "2 2"
+holds "two passes, whole" test "$(ls -A kept | wc -l) $(ls kept/*/bench-*[0-9].csv | wc -l)" = "2 6"
 holds "in another order" test "$(cat kept/*/cases.txt | sort | uniq -d | wc -l)" = 6 -a "$(cat kept/*/cases.txt | head -6)" != "$(cat kept/*/cases.txt | tail -6)" # by chance in 1 of 720
 holds "fewer than three are a first look" grep -q 'fewer than 3 passes' stderr
 bench "${passes[@]}" --passes 1 --out kept
@@ -82,24 +82,25 @@ holds "a row for each" test "$(column ns | grep -c .)" -eq 12
 "$normlab" compare kept kept --csv >same.csv 2>stderr
 holds "compare takes them" test "$(grep -v ',all 3 cases,' same.csv | grep -cE 'SAME|NOT RESOLVED')" -eq 12
 holds "and says how much is noise of which level" grep -q "A: 3 passes; a row's standard deviation" stderr
-sed -i '2s/naive/native/' "$(ls kept/*/bench.csv | tail -1)"
+sed -i '2s/naive/native/' "$(ls kept/*/bench-2.csv | tail -1)"
 "$normlab" compare kept kept >stdout 2>stderr
-holds "a pass that has changed is left out" grep -q 'warning: 1 of 3 passes are left out' stderr
+holds "a process that has changed is left out" grep -q 'warning: 1 of 9 processes are left out' stderr
+holds "and not its pass" grep -q '^B: 3 passes' stderr
 exits "a file is no folder for passes" 2 "$case" --passes 2 --out x.csv
-"$normlab" bench "${passes[@]}" --seconds 1 --precision 0.000001 --passes 3 --out torn >/dev/null 2>stderr &
+"$normlab" bench "${passes[@]}" --seconds 3 --precision 0.000001 --passes 3 --out torn >/dev/null 2>stderr &
 sleep 1
 kill -INT $!
 wait $!
 holds "Ctrl-C ends passes" test $? -eq 130
-holds "and leaves no half one" test "$(ls torn/*/bench.csv 2>/dev/null | wc -l)" -eq 0
-"$normlab" bench "${passes[@]}" --seconds 1 --precision 0.000001 --passes 3 --out killed >/dev/null 2>&1 &
+holds "and leaves no half one" test "$(ls torn/*/bench-*.csv 2>/dev/null | wc -l)" -eq 0
+"$normlab" bench "${passes[@]}" --seconds 3 --precision 0.000001 --passes 3 --out killed >/dev/null 2>&1 &
 sleep 1
 kill -KILL $! && wait $!
 sleep 0.2
 holds "nobody computes for one that was killed" test -z "$(grep -lsz 'killed[/]' /proc/[0-9]*/cmdline)"
-mkdir [t]mp/other && touch [t]mp/other/bench.csv [t]mp/file
+mkdir [t]mp/other && touch [t]mp/other/bench-1.csv [t]mp/file
 bench "${passes[@]}" --passes 1
-holds "temporary passes leave nothing, and take nothing else" test "$(cd [t]mp && echo .[!.]* * */*)" = ".[!.]* file other other/bench.csv"
+holds "temporary passes leave nothing, and take nothing else" test "$(cd [t]mp && echo .[!.]* * */*)" = ".[!.]* file other other/bench-1.csv"
 unset TMPDIR
 
 "$normlab" bench '{layernorm,rmsnorm}/forward/f32/{8..64}x512/normal' --seconds 1 --precision 0.000001 --out cut.csv \

@@ -53,6 +53,32 @@ static comparison verdict_of(const measure *m, size_t candidate) {
     return stats_verdict(measure_ratio(m, candidate, 0), stats_band(measure_ratio(m, 1, 0)), 0.02);
 }
 
+/* Other work disturbs most rounds, and slows two candidates differently. Quiet rounds give the
+ * ratio; the median over all rounds is wrong by the difference of the disturbances. */
+Test(measure, quiet_rounds) {
+    enum { ROUNDS = 200 };
+    for (uint64_t seed = 0; seed < 20; seed++) {
+        double ns[2 * ROUNDS];
+        for (size_t r = 0; r < ROUNDS; r++) {
+            uint32_t words[4];
+            random_words(seed, r, words);
+            const bool busy = words[0] % 100 < 70;
+            const double clock = 1 + 0.001 * fabs(random_normal(seed, 2 * r));
+            ns[2 * r] = 1000 * clock * (busy ? 1.2 + words[1] % 100 / 100.0 : 1);
+            ns[2 * r + 1] = 1030 * clock * (busy ? 1.1 + words[2] % 100 / 100.0 : 1);
+        }
+        measure m = {.ns = ns, .count = 2, .rounds = ROUNDS};
+        const quiet_rounds quiet = measure_quiet(&m, 1, 0);
+        cr_expect(fabs(exp(quiet.log_ratio) - 1.03) < 1e-9, "seed %d: %g", (int)seed,
+                  exp(quiet.log_ratio));
+        cr_expect(fabs(exp(quiet.log_time) - sqrt(1000 * 1030)) < 3);
+        m.rounds = 2;
+        cr_expect(isfinite(measure_quiet(&m, 1, 0).log_ratio));
+        m.rounds = 0;
+        cr_expect(isnan(measure_quiet(&m, 1, 0).log_ratio));
+    }
+}
+
 Test(measure, stops_when_precise) {
     fake f[3] = {{1000, 0.001, 0, 0, 0, 1}, {1000, 0.001, 0, 0, 0, 2}, {1300, 0.001, 0, 0, 0, 3}};
     measure m = {.seed = 1};
