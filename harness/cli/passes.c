@@ -49,7 +49,9 @@ int process_run(process *p) {
         prctl(PR_SET_PDEATHSIG, SIGTERM); /* the child ends with its parent */
 #endif
         dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
-        setenv("NL_PASS", "1", 1);
+        char number[16];
+        snprintf(number, sizeof number, "%d", p->number > 1 ? p->number : 1);
+        setenv("NL_PASS", number, 1);
         execv("/proc/self/exe", p->argv);
         execvp(process_program, p->argv); /* for systems without /proc */
         _exit(127);
@@ -153,7 +155,7 @@ static int processes_of(const case_options *o) {
 /* Process k of a pass. */
 static bool run_process(const case_options *o, const char *folder, const char *cases, int k) {
     char csv[4400];
-    process p = {0};
+    process p = {.number = k};
     snprintf(csv, sizeof csv, "%s/bench-%d.csv", folder, k);
     process_word(&p, "normlab"), process_word(&p, "bench"), process_word(&p, "%s", cases);
     process_word(&p, "--out=%s", csv);
@@ -175,8 +177,13 @@ static bool run(const void *context, const char *folder, unsigned seed) {
     snprintf(cases, sizeof cases, "%s/cases.txt", folder);
     bool ok = write_cases(&o->cases, cases, seed);
     if (!ok) fprintf(stderr, "normlab: cannot write %s\n", cases);
-    for (int k = 1; k <= processes_of(o) && ok && !interrupted(); k++)
+    const double begin = clock_ns();
+    for (int k = 1; k <= processes_of(o) && ok && !interrupted(); k++) {
         ok = run_process(o, folder, cases, k);
+        if (ok && k == 1)
+            fprintf(stderr, "%d processes: about %.0f s for the pass\n", processes_of(o),
+                    1e-9 * processes_of(o) * (clock_ns() - begin));
+    }
     return ok;
 }
 
@@ -243,12 +250,16 @@ static int remove_one(const char *path, const struct stat *about, int kind, stru
 
 /* Can a new pass be pooled with the passes of the folder? If not, it would make the folder
  * unreadable. */
-static bool fits(const char *folder) {
-    const char *const now[][2] = {{"kernels", machine_kernels()}, {"loaded", load_checksum()}};
+static bool fits(const char *folder, bool quick) {
+    const char *const now[][2] = {{"kernels", machine_kernels()},
+                                  {"loaded", load_checksum()},
+                                  {"quick", quick ? "yes" : "no"}};
     char error[700];
     results pool;
     bool ok = true;
-    if (!pool_is(folder) || !pool_read(folder, &pool, error, sizeof error)) return true;
+    if (!pool_is(folder)) return true;
+    if (!pool_read(folder, &pool, error, sizeof error))
+        return fprintf(stderr, "normlab: %s\n", error), false;
     for (size_t i = 0; i < sizeof now / sizeof *now && ok; i++) {
         const char *key = now[i][0], *is = now[i][1], *was = results_fact(&pool, key);
         ok = strcmp(was ? was : "", is ? is : "") == 0;
@@ -270,7 +281,7 @@ int bench_passes(const case_options *o) {
         fprintf(stderr, "normlab: with --passes, --out names a folder of passes, not a file\n");
         return NL_EXIT_USAGE;
     }
-    if (o->out && !fits(o->out)) return NL_EXIT_USAGE;
+    if (o->out && !fits(o->out, o->quick)) return NL_EXIT_USAGE;
     if (!o->out && !mkdtemp(own)) {
         fprintf(stderr, "normlab: cannot make a folder %s: %s\n", own, strerror(errno));
         return NL_EXIT_USAGE;

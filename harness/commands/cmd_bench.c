@@ -34,9 +34,9 @@ static const char help[] =
     "  --precision P          stop when each interval's half-width is below this fraction (0.01)\n"
     "  --margin M             SAME: the whole interval lies within +- M (0.02)\n"
     "  --passes N             measure everything N times, each time in twelve fresh processes\n"
-    "                         (--quick: three) and in random order; intervals cover differences\n"
-    "                         between passes. --out is a folder, to which passes are added;\n"
-    "                         `compare` compares two folders\n"
+    "                         (--quick: three), which share --seconds, and in random order;\n"
+    "                         intervals cover differences between passes. --out is a folder, to\n"
+    "                         which passes are added; `compare` compares two folders\n"
     "  --out FILE.csv         results; beside them FILE.rounds.csv and FILE.machine.txt\n"
     "  --quick                short timing, cases up to 2097152 elements\n\n"
     "Verdicts against the baseline: FASTER, SLOWER, SAME, or NOT RESOLVED. The speed against the\n"
@@ -55,6 +55,7 @@ static const char help[] =
 typedef struct job {
     const case_options *o;
     report out;
+    bool again;   /* a pass's first process has printed the failures and notes */
     FILE *rounds; /* NULL: none */
     gate *gates;
     size_t timed, failed;
@@ -80,7 +81,7 @@ static bool is_baseline(void *context, const nl_impl *impl, const nl_case *c) {
 static void take_row(void *context, const row *line) {
     job *j = context;
     if (line->v.outcome == OUTCOME_FAIL) {
-        report_failure(line, 1);
+        if (!j->again) report_failure(line, 1);
         j->failed += !nl_is_peer(line->impl); /* a peer's mistake is a result, not a failure */
     }
     j->timed += line->timed;
@@ -107,8 +108,7 @@ static void take_round(void *context, const bench_round *r) {
 }
 
 static void take_note(void *context, const char *text) {
-    (void)context;
-    fprintf(stderr, "%s\n", text);
+    if (!((const job *)context)->again) fprintf(stderr, "%s\n", text);
 }
 
 /* Opens the file of raw rounds beside the results: x.csv gets x.rounds.csv. */
@@ -168,7 +168,8 @@ static bool bench_all(job *j) {
 
 int cmd_bench(int argc, char **argv) {
     case_options o = {.threads = 1, .seconds = 0.3, .quick_seconds = 0.05};
-    job j = {.o = &o};
+    const char *pass = getenv("NL_PASS"); /* the number of this process in its pass */
+    job j = {.o = &o, .again = pass && strcmp(pass, "1") != 0};
     size_t candidates = 0;
     int code = case_options_read(argc, argv, help, &o);
     if (code >= 0) return cases_free(&o.cases), code;
@@ -190,14 +191,15 @@ int cmd_bench(int argc, char **argv) {
     if (!j.gates) return fprintf(stderr, "normlab: out of memory\n"), NL_EXIT_FAILED;
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
-    fprintf(stderr, "%zu case%s, %zu implementation%s to time for %.2g s each: about %.0f s\n",
-            o.cases.count, o.cases.count == 1 ? "" : "s", candidates, candidates == 1 ? "" : "s",
-            o.seconds,
-            1.2 * o.seconds * (double)(candidates + 2 * o.cases.count) +
-                0.1 * (double)o.cases.count);
+    if (!pass)
+        fprintf(stderr, "%zu case%s, %zu implementation%s to time for %.2g s each: about %.0f s\n",
+                o.cases.count, o.cases.count == 1 ? "" : "s", candidates,
+                candidates == 1 ? "" : "s", o.seconds,
+                1.2 * o.seconds * (double)(candidates + 2 * o.cases.count) +
+                    0.1 * (double)o.cases.count);
     bool input_ok = bench_all(&j);
-    fprintf(stderr, "%zu timed, %zu failed\n", j.timed, j.failed);
-    report_busy(&j.out);
+    if (!pass) fprintf(stderr, "%zu timed, %zu failed\n", j.timed, j.failed);
+    if (!pass) report_busy(&j.out);
     if (j.timed == 0) fprintf(stderr, "FAIL nothing was timed\n");
     bool written = report_written(j.out.csv, j.out.path);
     if (j.rounds) written = close_rounds(j.rounds) && written;

@@ -20,8 +20,9 @@ static const char help[] =
     "Is B FASTER or SLOWER than A, the SAME, or is that NOT RESOLVED? Matches rows by case,\n"
     "implementation, ISA and threads. In two folders it matches files by name (not *.rounds.csv).\n"
     "In two folders of passes (`bench --passes`) each time is divided by the baseline's time in\n"
-    "the same rounds; the interval is Student's 99 % interval, from the differences between\n"
-    "passes. Last comes each implementation's mean over its cases, which shows smaller changes,\n"
+    "the same quiet rounds (docs/measuring.md); the interval is Student's 99 % interval, from the\n"
+    "differences between passes; with one pass a side, it compares times. Last comes each "
+    "implementation's mean over its cases, which shows smaller changes,\n"
     "because noise differs from case to case. FASTER and SLOWER: the whole interval of the ratio\n"
     "B/A lies outside the band, the larger of the two files' A/A bands. SAME: interval and band\n"
     "lie within the margin. A row that cannot be compared is refused, with the reason. If cpu,\n"
@@ -180,9 +181,9 @@ static void describe_passes(const results *file, int side, bool shares) {
                 "B/A compares times relative to the baseline's in the same quiet rounds, in which "
                 "other work disturbed least; the baseline's own row compares times\n");
     fprintf(stderr,
-            "%c: %zu passes; a row's standard deviation (median over rows): %.2f %% between a "
-            "pass's processes, %.2f %% between passes\n",
-            sides[side], file->passes, 100 * s.within, 100 * s.between);
+            "%c: %zu passes; medians over rows: %.0f processes a pass count; standard deviation "
+            "%.2f %% between these, %.2f %% between passes\n",
+            sides[side], file->passes, s.count, 100 * s.within, 100 * s.between);
 }
 
 static void compare_files(job *j, const char *name, const char *const paths[2]) {

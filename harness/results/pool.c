@@ -8,10 +8,13 @@
 #include <string.h>
 
 static const char processes[] = "*/bench-*[0-9].csv"; /* not bench-1.rounds.csv */
+static const char older[] = "*/bench.csv";            /* of versions with one process a pass */
 
 bool pool_is(const char *path) {
     glob_t found = {0};
-    const bool any = files_in(path, processes, &found) > 0;
+    bool any = files_in(path, processes, &found) > 0;
+    globfree(&found);
+    any = any || files_in(path, older, &found) > 0;
     globfree(&found);
     return any;
 }
@@ -57,47 +60,49 @@ static double band_of(const result *r) {
     return r->aa_band;
 }
 
-static double mean_of(const result *row, pass_value what) {
-    double v[PASSES_MAX], squares;
-    for (size_t i = 0; i < row->passes; i++) v[i] = value_of(row->each[i], what);
-    return stats_mean(v, row->passes, &squares);
-}
-
-/* The ratio in a pass's quiet rounds: the mean over the processes that are at most 2 % slower than
- * the fastest. The others were disturbed. */
-static double quiet_speedup(const result *row) {
-    double best = INFINITY, sum = 0;
+/* Collects log(quiet_speedup) of a pass's quiet processes, and returns their number. In the other
+ * processes something slowed the baseline by more than 2 %. The row's own time does not decide, since
+ * the fastest processes of an unsteady row are not typical of it. */
+static size_t quiet_speeds(const result *pass, double v[PASSES_MAX]) {
+    double least = INFINITY;
     size_t count = 0;
-    for (size_t i = 0; i < row->passes; i++) best = fmin(best, row->each[i]->quiet_ns);
-    for (size_t i = 0; i < row->passes; i++)
-        if (row->each[i]->quiet_ns <= 1.02 * best) sum += log(row->each[i]->quiet_speedup), count++;
-    return exp(sum / (double)count);
+    for (size_t i = 0; i < pass->passes; i++) least = fmin(least, pass->each[i]->quiet_ns);
+    for (size_t i = 0; i < pass->passes; i++)
+        if (pass->each[i]->quiet_ns <= 1.02 * least) v[count++] = log(pass->each[i]->quiet_speedup);
+    return count;
 }
 
-/* Pools the rows of one key: of the processes of a pass (their mean), or of passes. */
+static double mean_of(const double *v, size_t n) {
+    double squares = 0;
+    return stats_mean(v, n, &squares);
+}
+
+/* Pools the rows of one key: of the processes of a pass, or of passes. */
 static result merged(const result **each, size_t count, bool processes) {
     result r = *each[0];
+    double quiet[PASSES_MAX];
+    size_t flagged = *r.flag != 0;
     r.each = each, r.passes = count;
     for (size_t i = 1; i < count; i++) {
         const result *one = each[i];
         if (strcmp(one->verdict, r.verdict) != 0 && strcmp(r.verdict, "ok") == 0)
             r.verdict = one->verdict;
-        if (*one->flag) r.flag = one->flag;
+        if (*one->flag) r.flag = one->flag, flagged++;
         if (isnan(one->ns)) r.ns = NAN;
     }
+    if (processes && 2 * flagged <= count)
+        r.flag = ""; /* the limit, too, is slower in a disturbed process */
     if (isnan(r.ns)) {
         r.ns_low = r.ns_high = r.limit_pct = r.aa_band = NAN;
         r.speedup = r.speedup_low = r.speedup_high = r.quiet_speedup = NAN;
         return r;
     }
     const estimate time = estimate_of_passes(&r, PASS_TIME);
-    r.ns = exp(processes ? mean_of(&r, PASS_TIME) : time.median), r.ns_low = exp(time.low),
-    r.ns_high = exp(time.high);
+    r.ns = exp(time.median), r.ns_low = exp(time.low), r.ns_high = exp(time.high);
     r.limit_pct = middle(&r, share_of), r.aa_band = middle(&r, band_of);
     const estimate speed = estimate_of_passes(&r, PASS_SPEED);
-    r.speedup = exp(processes ? mean_of(&r, PASS_SPEED) : speed.median),
-    r.speedup_low = exp(speed.low), r.speedup_high = exp(speed.high);
-    if (processes) r.quiet_speedup = quiet_speedup(&r);
+    r.speedup = exp(speed.median), r.speedup_low = exp(speed.low), r.speedup_high = exp(speed.high);
+    if (processes) r.quiet_speedup = exp(mean_of(quiet, quiet_speeds(&r, quiet)));
     return r;
 }
 
@@ -108,8 +113,9 @@ static double deviation_of(const double *v, size_t n) {
 }
 
 pool_spread pool_spread_of(const results *pool, pass_value what) {
-    pool_spread s = {NAN, NAN};
-    double *v = malloc((2 * pool->count + 1) * sizeof *v), *within = v, *between = v + pool->count;
+    pool_spread s = {NAN, NAN, NAN};
+    double *v = malloc((3 * pool->count + 1) * sizeof *v), *within = v, *between = v + pool->count,
+           *count = between + pool->count;
     double x[PASSES_MAX], y[PASSES_MAX];
     size_t n = 0;
     for (size_t i = 0; v && i < pool->count; i++) {
@@ -117,17 +123,20 @@ pool_spread pool_spread_of(const results *pool, pass_value what) {
         if (isnan(r->ns) || r->passes < 2 || isnan(value_of(r->each[0], what)) ||
             (what == PASS_QUIET && strcmp(r->comparison, "baseline") == 0))
             continue;
-        within[n] = 0;
+        within[n] = count[n] = 0;
         for (size_t k = 0; k < r->passes; k++) {
             const result *pass = r->each[k];
             x[k] = value_of(pass, what);
             for (size_t j = 0; j < pass->passes; j++) y[j] = value_of(pass->each[j], what);
-            within[n] += deviation_of(y, pass->passes) / (double)r->passes;
+            const size_t used = what == PASS_QUIET ? quiet_speeds(pass, y) : pass->passes;
+            within[n] += deviation_of(y, used) / (double)r->passes;
+            count[n] += (double)used / (double)r->passes;
         }
         between[n++] = deviation_of(x, r->passes);
     }
     if (n) s.within = stats_median(within, n, 0).median;
     if (n) s.between = stats_median(between, n, 0).median;
+    if (n) s.count = stats_median(count, n, 0).median;
     free(v);
     return s;
 }
@@ -184,11 +193,12 @@ static bool alike(const results *parts, size_t count, char *const *paths, char *
 /* Is one file a copy of the other, with the same date? */
 static bool is_copy(const results *a, const results *b) {
     const char *of_a = results_fact(a, "date"), *of_b = results_fact(b, "date");
-    bool same = of_a && of_b && strcmp(of_a, of_b) == 0 && a->count == b->count;
+    bool same = of_a && of_b && strcmp(of_a, of_b) == 0 && a->count == b->count, timed = false;
     for (size_t i = 0; same && i < a->count; i++)
+        timed = timed || !isnan(a->rows[i].ns),
         same = results_order(&a->rows[i], &b->rows[i]) == 0 && !(a->rows[i].ns < b->rows[i].ns) &&
                !(a->rows[i].ns > b->rows[i].ns); /* or both NAN */
-    return same;
+    return same && timed;
 }
 
 /* Does a file's checksum differ from the checksum in its facts? */
@@ -200,14 +210,18 @@ static bool changed(const results *one, const char *path) {
     return sum && strcmp(sum, now) != 0;
 }
 
-/* Numbers the passes: the files of a folder are the processes of a pass. */
-static void number_passes(results *pool, char *const *paths) {
-    size_t pass = 0;
+/* Numbers the passes: the files of a folder are the processes of a pass. False: a pass has too many
+ * files, or there are too many passes. */
+static bool number_passes(results *pool, char *const *paths) {
+    size_t pass = 0, size = 0;
+    bool fit = true;
     for (size_t i = 0; i < pool->part_count; i++) {
         const size_t folder = (size_t)(strrchr(paths[i], '/') - paths[i]) + 1;
-        pass += i && strncmp(paths[i], paths[i - 1], folder) != 0;
+        if (i && strncmp(paths[i], paths[i - 1], folder) != 0) pass++, size = 0;
+        fit = fit && ++size <= PASSES_MAX && pass < PASSES_MAX;
         for (size_t k = 0; k < pool->parts[i].count; k++) pool->parts[i].rows[k].pass = pass;
     }
+    return fit;
 }
 
 /* Leaves out files that were cut off or changed, and copies of other files; counts the passes. */
@@ -236,11 +250,12 @@ bool pool_read(const char *folder, results *out, char *error, size_t error_size)
     glob_t found = {0};
     const size_t count = files_in(folder, processes, &found);
     *out = (results){0};
-    bool ok = count > 0 && count <= PASSES_MAX;
+    bool ok = count > 0;
     if (!ok)
         snprintf(error, error_size,
-                 "%s: %zu processes, FOLDER/PASS/bench-1.csv and so on; from 1 to %d can be read",
-                 folder, count, PASSES_MAX);
+                 "%s has no FOLDER/PASS/bench-1.csv, or only passes of an older version: measure "
+                 "them again",
+                 folder);
     out->parts = ok ? calloc(count, sizeof *out->parts) : NULL;
     if (ok && !out->parts) ok = false, snprintf(error, error_size, "%s: no memory", folder);
     for (size_t i = 0; ok && i < count; i++) {
@@ -248,7 +263,10 @@ bool pool_read(const char *folder, results *out, char *error, size_t error_size)
         out->part_count += ok;
     }
     ok = ok && alike(out->parts, count, found.gl_pathv, error, error_size);
-    if (ok) number_passes(out, found.gl_pathv), leave_out(out, found.gl_pathv);
+    if (ok && !number_passes(out, found.gl_pathv))
+        ok = false, snprintf(error, error_size, "%s: more than %d passes, or files in a pass",
+                             folder, PASSES_MAX);
+    if (ok) leave_out(out, found.gl_pathv);
     if (ok && !out->part_count) ok = false, snprintf(error, error_size, "%s", out->warning);
     if (ok && !merge(out)) ok = false, snprintf(error, error_size, "%s: no memory", folder);
     size_t fewer = 0;

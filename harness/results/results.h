@@ -17,10 +17,10 @@ typedef struct result {
     double ns, ns_low, ns_high;                /* time of one call: positive, low <= ns <= high */
     double limit_pct, aa_band;                 /* aa_band: relative, 0.004 is 0.4 % */
     double speedup, speedup_low, speedup_high; /* the baseline's time over this row's time */
-    double quiet_ns, quiet_speedup; /* the same in quiet rounds; geometric mean of both times */
+    double quiet_ns, quiet_speedup; /* in quiet rounds: the baseline's time; the speedup */
     double n, c, s, bytes;
-    const struct result **each; /* in a pool, the rows of its passes; otherwise NULL */
-    size_t passes, pass;        /* number of passes; index of this row's pass */
+    const struct result **each; /* in a pool: of a row, its passes; of a pass, its processes */
+    size_t passes, pass;        /* number of rows in `each`; index of this row's pass */
 } result;
 
 typedef struct fact {
@@ -91,10 +91,11 @@ void compare_results(const results file[2], bool shares, double margin,
 bool pool_is(const char *path);
 
 /* Sorts rows by case and implementation. Numbers are medians over the passes, and a pass's numbers
- * are medians over its processes; `each` has the passes, and estimate_of_passes() gives the
- * intervals. A row that failed in any process has the verdict fail. Leaves out files that are cut
- * off, and copies. Free with results_free(). False:
- * nothing to free; error has the reason, such as passes on different kernels or machines. */
+ * are medians over its processes. A pass's quiet_speedup is the mean over the processes whose
+ * baseline took at most 2 % longer than in the fastest process, in quiet rounds. A row that failed
+ * in any process has the verdict fail. Leaves out files that are cut off, and copies. Free with
+ * results_free(). False: nothing to free; error has the reason, such as passes on different kernels
+ * or machines. */
 bool pool_read(const char *folder, results *out, char *error, size_t error_size);
 
 /* A logarithm from each pass: of the time, of the share of the limit, or of the baseline's time
@@ -105,8 +106,9 @@ typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED, PASS_QUIET } pass_v
  * fewer passes, the interval contains each pass's own interval. */
 estimate estimate_of_passes(const result *row, pass_value what);
 
-/* Standard deviations between the processes of a pass, and between passes; medians over the rows. */
+/* Standard deviations between the processes of a pass, and between passes; and the number of
+ * processes of a pass that count. Medians over the rows. */
 typedef struct pool_spread {
-    double within, between;
+    double within, between, count;
 } pool_spread;
 pool_spread pool_spread_of(const results *pool, pass_value what);

@@ -195,25 +195,31 @@ estimate measure_ratio(const measure *m, size_t a, size_t b) {
     return over_rounds(m, a, &b);
 }
 
-static int by_log_time(const void *a, const void *b) {
-    const double x = ((const quiet_rounds *)a)->log_time, y = ((const quiet_rounds *)b)->log_time;
+typedef struct one_round {
+    double both;
+    size_t round;
+} one_round;
+
+static int by_both(const void *a, const void *b) {
+    const double x = ((const one_round *)a)->both, y = ((const one_round *)b)->both;
     return (x > y) - (x < y);
 }
 
 quiet_rounds measure_quiet(const measure *m, size_t a, size_t b) {
-    quiet_rounds mean = {NAN, NAN}, *v = malloc((m->rounds + 1) * sizeof *v);
+    quiet_rounds mean = {NAN, NAN};
+    one_round *v = malloc((m->rounds + 1) * sizeof *v);
     const size_t tenth = m->rounds / 10, few = tenth < 3 ? 3 : tenth,
                  count = few < m->rounds ? few : m->rounds;
     if (!v || !count) return free(v), mean;
-    for (size_t r = 0; r < m->rounds; r++) {
-        const double x = log(m->ns[r * m->count + a]), y = log(m->ns[r * m->count + b]);
-        v[r] = (quiet_rounds){(x + y) / 2, x - y};
-    }
-    qsort(v, m->rounds, sizeof *v, by_log_time);
+    for (size_t r = 0; r < m->rounds; r++)
+        v[r] = (one_round){log(m->ns[r * m->count + a]) + log(m->ns[r * m->count + b]), r};
+    qsort(v, m->rounds, sizeof *v, by_both);
     mean = (quiet_rounds){0, 0};
-    for (size_t r = 0; r < count; r++)
-        mean.log_time += v[r].log_time / (double)count,
-            mean.log_ratio += v[r].log_ratio / (double)count;
+    for (size_t i = 0; i < count; i++) {
+        const double time = log(m->ns[v[i].round * m->count + b]);
+        mean.log_time += time / (double)count;
+        mean.log_ratio += (v[i].both - 2 * time) / (double)count;
+    }
     free(v);
     return mean;
 }

@@ -54,10 +54,10 @@ estimate measure_time(const measure *m, size_t candidate);
 estimate measure_ratio(const measure *m, size_t a, size_t b);
 
 /* The quiet rounds of a and b: the tenth, at least three, in which both together took least time.
- * Other work on the core slows two loops differently, and lasts for many rounds, so the median
- * ratio changes from process to process; the ratio of quiet rounds does not. */
+ * Other work on the core slows two loops differently, for many rounds, so the median ratio changes
+ * from process to process; the ratio in quiet rounds changes less. */
 typedef struct quiet_rounds {
-    double log_time, log_ratio; /* means: of log(a's time) and log(b's time); of log(a / b) */
+    double log_time, log_ratio; /* means over these rounds: of log(b's time), and of log(a / b) */
 } quiet_rounds;
 quiet_rounds measure_quiet(const measure *m, size_t a, size_t b);
 

@@ -81,7 +81,7 @@ holds "without --out they are pooled, and go again" test "$(column passes | sort
 holds "a row for each" test "$(column ns | grep -c .)" -eq 12
 "$normlab" compare kept kept --csv >same.csv 2>stderr
 holds "compare takes them" test "$(grep -v ',all 3 cases,' same.csv | grep -cE 'SAME|NOT RESOLVED')" -eq 12
-holds "and says how much is noise of which level" grep -q "A: 3 passes; a row's standard deviation" stderr
+holds "and says how much is noise of which level" grep -q "A: 3 passes; medians over rows:" stderr
 sed -i '2s/naive/native/' "$(ls kept/*/bench-2.csv | tail -1)"
 "$normlab" compare kept kept >stdout 2>stderr
 holds "a process that has changed is left out" grep -q 'warning: 1 of 9 processes are left out' stderr

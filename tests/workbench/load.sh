@@ -64,7 +64,7 @@ says "in the passes of pool, loaded is '"
 cp old.c changes.c
 passes 0
 says "3 passes in pool"
-# One process of twelve failed: the row has no times.
+# One process of the last pass failed: the row has no times.
 process=$(ls pool/*/bench-3.csv | tail -1)
 awk -F, -v OFS=, 'NR > 1 { $13 = "fail"; $16 = $17 = $18 = $19 = "" } 1' "$process" >failed && mv failed "$process"
 sed -i /^crc/d "${process%.csv}.machine.txt"
