@@ -269,11 +269,14 @@ void claim_sentence(const claim *c, char *text, size_t size) {
         const bool elsewhere = w.used > 0;
         add(&w, "%s", elsewhere ? ". " : "");
         if (answer != HOLDS || o != AS_CLAIMED) {
-            static const char *const subjects[2][2] = {{"The result", "There"},
-                                                       {"In other settings the result",
-                                                        "In other settings there"}};
-            add(&w, "%s is %s%s: ", subjects[elsewhere][o == NO_DIFFERENCE], claim_outcome_name(o),
-                o == MORE || o == LESS ? " than claimed" : "");
+            const char *is = o == MORE   ? "effect is larger than claimed"
+                             : o == LESS ? "effect is smaller than claimed"
+                                         : "result is ";
+            const char *what = o == MORE || o == LESS ? "" : claim_outcome_name(o);
+            if (o == NO_DIFFERENCE)
+                add(&w, "%s is %s: ", elsewhere ? "In other settings there" : "There", what);
+            else
+                add(&w, "%s %s%s: ", elsewhere ? "In other settings the" : "The", is, what);
         }
         add_group(&w, c, o);
     }

@@ -163,7 +163,7 @@ static void why_text(const judgement *j, char *text, size_t size) {
     }
     *text = '\0';
     if (far) text_append(text, size, "rounding errors alone may be half as large as the numbers");
-    if (far && nl_layers[j->s.p->op].centred && j->s.p->pass != NL_BACKWARD)
+    if (far && kappa > 0 && nl_layers[j->s.p->op].centred && j->s.p->pass != NL_BACKWARD)
         text_append(text, size, " (kappa up to %.3g)", kappa);
     if (range || !far)
         text_append(text, size, "%sa sum or product may leave float's range", far ? "; " : "");

@@ -50,7 +50,8 @@ def draw(page):
                 if (end < LEFT) if mark == "<" else (end > RIGHT):
                     axes.plot(edge, i + shift, marker=mark, color=colour, markersize=9, clip_on=False, zorder=3)
             if LEFT <= value <= RIGHT:
-                axes.plot(value, i + shift, marker=marker, color=colour, markersize=9, markeredgecolor=page.back, zorder=4)
+                edge, fill = (colour, page.back) if low <= 0 <= high else (page.back, colour)
+                axes.plot(value, i + shift, marker=marker, color=fill, markersize=9, markeredgecolor=edge, zorder=4)
     x, y = 0.45, 0.98
     for name, (colour, marker, _) in zip(machines, slide.LOOKS):  # below the axis' name
         page.figure.add_artist(slide.plt.Line2D([x / slide.WIDE], [y / slide.TALL], marker=marker, markersize=11,
@@ -70,7 +71,7 @@ def draw(page):
                   va="bottom")
     counts = sorted({max(int(at[race]["passes"]) for race in shown if race in at) for at in machines.values()})
     passes = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    page.note("f32, equally optimized, timed in turns. Bars: 95 % intervals, " +  # one line, as the legend is above it
-              (f"of {passes} passes." if counts[0] > 2 else "here of one process, a first look."))
+    page.note("f32; fused, except where named unfused. Bars: 95 % intervals, " +  # one line, as the legend is above it
+              (f"of {passes} passes. Hollow: contains 0." if counts[0] > 2 else "here of one process, a first look."))
     says = answer(list(machines.values())) if counts[0] > 2 else f"First look, one machine: {answer([here])}"
     return re.sub(r" at (\d+) x ", "\u00a0at\u00a0\\1\u00a0x\u00a0", says)

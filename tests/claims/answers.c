@@ -123,13 +123,14 @@ Test(answers, sentences) {
         {"saving",
          to_fifteen,
          {{27.3, 27, 28}},
-         "FAILS: The result is more than claimed: RMSNorm saves 27.3 % (SIMD)."},
+         "FAILS: The effect is larger than claimed: RMSNorm saves 27.3 % (SIMD)."},
         {"saving", to_fifteen, {{1, 0, 2}}, "FAILS: There is no difference: SIMD."},
         {"saving", to_fifteen, {MISSING}, "NOT RUN: SIMD: left out by --quick."},
         {"saving",
          to_fifteen,
          {{27.3, 27, 28}, {45, 44, 46}, {-500, -550, -450}, {1, 0, 2}},
-         "DEPENDS: The result is more than claimed: RMSNorm saves 27.3 % (SIMD) to 45 % (unfused). "
+         "DEPENDS: The effect is larger than claimed: RMSNorm saves 27.3 % (SIMD) to 45 % "
+         "(unfused). "
          "In other settings the result is the other way round: RMSNorm takes 6 times as long "
          "(RMSNorm unfused, LayerNorm in SIMD). In other settings there is no difference: "
          "PyTorch."},
@@ -156,7 +157,7 @@ Test(answers, sentences) {
         {"speedup",
          {1.1, 1.15},
          {{1.38, 1.37, 1.39}, {1.5, 1.49, 1.51}},
-         "FAILS: The result is more than claimed: RMSNorm is 1.38 (SIMD) to 1.5 times as fast "
+         "FAILS: The effect is larger than claimed: RMSNorm is 1.38 (SIMD) to 1.5 times as fast "
          "(unfused)."},
         {"speedup",
          {1.1, 1.15},
@@ -169,7 +170,8 @@ Test(answers, sentences) {
         {"saving",
          to_fifteen,
          {{1, 0, 2}, {5, 4, 6}},
-         "FAILS: There is no difference: SIMD. In other settings the result is less than claimed: "
+         "FAILS: There is no difference: SIMD. In other settings the effect is smaller than "
+         "claimed: "
          "RMSNorm saves 5 % (unfused)."},
         /* Only the end towards the nearest verdict matters, even if the other end is nearer to a
          * limit. */
@@ -195,7 +197,7 @@ Test(answers, sentences) {
         {"root_error",
          {-INFINITY, 2},
          {{4334, 4334, 4334}},
-         "FAILS: The result is more than claimed: it is off by 4334 units (SIMD)."},
+         "FAILS: The effect is larger than claimed: it is off by 4334 units (SIMD)."},
     };
     for (size_t i = 0; i < sizeof table / sizeof *table; i++) {
         size_t count = 0;

@@ -63,7 +63,7 @@ report() { # RESULTS
 mkdir "$folder/none" && if report "$folder/none" 2>/dev/null; then fail "made of nothing"; fi
 cat >"$results/claims.csv" <<'CSV'
 name,claim,source,quantity,unit,predicate_low,predicate_high,margin,setting,how,case,verdict,value,low,high,aa_band,rounds,why,skipped,first,answer,sentence,where,outcome
-one,"one <b> & two","[it](https://example.org/?a=1&b=2) or [this](javascript:alert)",saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,because,,first,FAILS,"The result is more than claimed: RMSNorm saves 12.3 % (SIMD, in L2).","SIMD, in L2",more
+one,"one <b> & two","[it](https://example.org/?a=1&b=2) or [this](javascript:alert)",saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,REFUTED,12.34,12,13,0.5,20,because,,first,FAILS,"The effect is larger than claimed: RMSNorm saves 12.3 % (SIMD, in L2).","SIMD, in L2",more
 two,never run,nobody,saving,%,-inf,7,2,0,simd,forward/f32/64x1024/normal,NOT RUN,,,,,0,,left out by --quick,first,NOT RUN,"SIMD, in L2: left out by --quick.","SIMD, in L2",not run
 CSV
 cat >"$results/ablation.csv" <<'CSV'
@@ -94,7 +94,7 @@ has 'one &lt;b&gt; &amp; two'
 has 'href="https://example.org/?a=1&amp;b=2"'
 lacks 'href="javascript:'
 has '<td class="bad" data-label="answer">FAILS'
-has 'The result is more than claimed: RMSNorm saves 12.3 % (SIMD, in L2). because'
+has 'The effect is larger than claimed: RMSNorm saves 12.3 % (SIMD, in L2). because'
 has '<td class="bad">REFUTED'
 has '&lt; 7 %'
 has '12.3 [12, 13] % less'
