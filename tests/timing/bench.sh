@@ -86,6 +86,8 @@ sed -i '2s/naive/native/' "$(ls kept/*/bench-2.csv | tail -1)"
 "$normlab" compare kept kept >stdout 2>stderr
 holds "a process that has changed is left out" grep -q 'warning: 1 of 9 processes are left out' stderr
 holds "and not its pass" grep -q '^B: 3 passes' stderr
+exits "passes without --quick are another pool" 2 "$case" --passes 1 --out kept
+holds "which is said before measuring" grep -q "in the passes of kept, quick is 'yes', and now it is 'no'" stderr
 exits "a file is no folder for passes" 2 "$case" --passes 2 --out x.csv
 "$normlab" bench "${passes[@]}" --seconds 3 --precision 0.000001 --passes 3 --out torn >/dev/null 2>stderr &
 sleep 1
