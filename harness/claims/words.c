@@ -269,14 +269,13 @@ void claim_sentence(const claim *c, char *text, size_t size) {
         const bool elsewhere = w.used > 0;
         add(&w, "%s", elsewhere ? ". " : "");
         if (answer != HOLDS || o != AS_CLAIMED) {
-            const char *is = o == MORE   ? "effect is larger than claimed"
-                             : o == LESS ? "effect is smaller than claimed"
-                                         : "result is ";
-            const char *what = o == MORE || o == LESS ? "" : claim_outcome_name(o);
+            const char *the = elsewhere ? "In other settings the" : "The";
             if (o == NO_DIFFERENCE)
-                add(&w, "%s is %s: ", elsewhere ? "In other settings there" : "There", what);
+                add(&w, "%sre is no difference: ", the);
+            else if (o == MORE || o == LESS)
+                add(&w, "%s effect is %s than claimed: ", the, o == MORE ? "larger" : "smaller");
             else
-                add(&w, "%s %s%s: ", elsewhere ? "In other settings the" : "The", is, what);
+                add(&w, "%s result is %s: ", the, claim_outcome_name(o));
         }
         add_group(&w, c, o);
     }

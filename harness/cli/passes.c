@@ -50,7 +50,7 @@ int process_run(process *p) {
 #endif
         dup2(open("/dev/null", O_WRONLY), STDOUT_FILENO);
         char number[16];
-        snprintf(number, sizeof number, "%d", p->number > 1 ? p->number : 1);
+        snprintf(number, sizeof number, "%d", p->number);
         setenv("NL_PASS", number, 1);
         execv("/proc/self/exe", p->argv);
         execvp(process_program, p->argv); /* for systems without /proc */

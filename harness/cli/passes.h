@@ -26,7 +26,7 @@ typedef struct process {
     char **argv;
     size_t count;
     bool lost;  /* a word is missing, for lack of memory */
-    int number; /* in its pass, from 1; 0 counts as 1. NL_PASS tells the process */
+    int number; /* in its pass, from 1; 0: the only one. NL_PASS tells the process */
 } process;
 __attribute__((format(printf, 2, 3))) void process_word(process *p, const char *format, ...);
 

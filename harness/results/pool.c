@@ -7,14 +7,9 @@
 #include <stdlib.h>
 #include <string.h>
 
-static const char processes[] = "*/bench-*[0-9].csv"; /* not bench-1.rounds.csv */
-static const char older[] = "*/bench.csv";            /* of versions with one process a pass */
-
 bool pool_is(const char *path) {
     glob_t found = {0};
-    bool any = files_in(path, processes, &found) > 0;
-    globfree(&found);
-    any = any || files_in(path, older, &found) > 0;
+    const bool any = files_in(path, "*/bench*.csv", &found) > 0; /* also of older versions */
     globfree(&found);
     return any;
 }
@@ -72,29 +67,20 @@ static size_t quiet_speeds(const result *pass, double v[PASSES_MAX]) {
     return count;
 }
 
-static double mean_of(const double *v, size_t n) {
-    double squares = 0;
-    return stats_mean(v, n, &squares);
-}
-
 /* Pools the rows of one key: of the processes of a pass, or of passes. */
-static result merged(const result **each, size_t count, bool processes) {
+static result merged(const result **each, size_t count) {
     result r = *each[0];
-    double quiet[PASSES_MAX];
-    size_t flagged = *r.flag != 0;
     r.each = each, r.passes = count;
     for (size_t i = 1; i < count; i++) {
         const result *one = each[i];
         if (strcmp(one->verdict, r.verdict) != 0 && strcmp(r.verdict, "ok") == 0)
             r.verdict = one->verdict;
-        if (*one->flag) r.flag = one->flag, flagged++;
+        if (*one->flag) r.flag = one->flag;
         if (isnan(one->ns)) r.ns = NAN;
     }
-    if (processes && 2 * flagged <= count)
-        r.flag = ""; /* the limit, too, is slower in a disturbed process */
     if (isnan(r.ns)) {
         r.ns_low = r.ns_high = r.limit_pct = r.aa_band = NAN;
-        r.speedup = r.speedup_low = r.speedup_high = r.quiet_speedup = NAN;
+        r.speedup = r.speedup_low = r.speedup_high = NAN;
         return r;
     }
     const estimate time = estimate_of_passes(&r, PASS_TIME);
@@ -102,7 +88,18 @@ static result merged(const result **each, size_t count, bool processes) {
     r.limit_pct = middle(&r, share_of), r.aa_band = middle(&r, band_of);
     const estimate speed = estimate_of_passes(&r, PASS_SPEED);
     r.speedup = exp(speed.median), r.speedup_low = exp(speed.low), r.speedup_high = exp(speed.high);
-    if (processes) r.quiet_speedup = exp(mean_of(quiet, quiet_speeds(&r, quiet)));
+    return r;
+}
+
+/* The row of a pass. The limit, too, is slower in a disturbed process, so a flag of a few processes
+ * says nothing. */
+static result pass_of(const result **each, size_t count) {
+    result r = merged(each, count);
+    double v[PASSES_MAX], squares = 0;
+    size_t flagged = 0;
+    for (size_t i = 0; i < count; i++) flagged += *each[i]->flag != 0;
+    if (2 * flagged <= count) r.flag = "";
+    r.quiet_speedup = isnan(r.ns) ? NAN : exp(stats_mean(v, quiet_speeds(&r, v), &squares));
     return r;
 }
 
@@ -161,13 +158,13 @@ static bool merge(results *out) {
     qsort(of_process, rows, sizeof *of_process, by_key_and_pass);
     for (size_t i = 0, end; i < rows; i = end) {
         for (end = i + 1; end < rows && !by_key_and_pass(&of_process[i], &of_process[end]);) end++;
-        out->by_pass[made] = merged(of_process + i, end - i, true);
+        out->by_pass[made] = pass_of(of_process + i, end - i);
         of_pass[made] = &out->by_pass[made], made++;
     }
     for (size_t i = 0, end; i < made; i = end) {
         for (end = i + 1; end < made && results_order(of_pass[i], of_pass[end]) == 0;) end++;
         out->sorted[out->count] = &out->rows[out->count];
-        out->rows[out->count++] = merged(of_pass + i, end - i, false);
+        out->rows[out->count++] = merged(of_pass + i, end - i);
     }
     return true;
 }
@@ -248,7 +245,7 @@ static void leave_out(results *pool, char *const *paths) {
 
 bool pool_read(const char *folder, results *out, char *error, size_t error_size) {
     glob_t found = {0};
-    const size_t count = files_in(folder, processes, &found);
+    const size_t count = files_in(folder, "*/bench-*[0-9].csv", &found);
     *out = (results){0};
     bool ok = count > 0;
     if (!ok)

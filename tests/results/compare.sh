@@ -178,6 +178,13 @@ exits "a pass without its speedup" 0 t v --csv
 check "  is refused" "$(grep -q '^v,x/z,k,c,1,REFUSED,a pass lacks its speedup,' stdout || shows cat stdout)"
 mkdir -p before/0 && cp p/0/bench-1.csv before/0/bench.csv
 refuses "passes of an older version" "before has no FOLDER/PASS/bench-1.csv, or only passes of an older version" before p
+# Untimed processes of one second are no copies of each other.
+failed() { file bench "$(row one '' '' '' | sed 's/,ok,/,fail,/')" && keep "$1"; }
+mkdir -p u/0 && failed u/0 && failed u/0
+exits "passes without times" 1 u u
+silent "  are no copies" "left out"
+mkdir -p many/0 && for i in {1..1001}; do cp p/0/bench-1.csv many/0/bench-"$i".csv; done
+refuses "too many files in a pass" "many: more than 1000 passes, or files in a pass" many p
 cp -r p/2 p/3
 reports "a pass and its copy" 0 "warning: 1 of 4 processes are left out, as they are cut off, changed or copies; the last: p/3/bench-1.csv" p q
 says "A: 3 passes"

@@ -88,6 +88,9 @@ holds "a process that has changed is left out" grep -q 'warning: 1 of 9 processe
 holds "and not its pass" grep -q '^B: 3 passes' stderr
 exits "passes without --quick are another pool" 2 "$case" --passes 1 --out kept
 holds "which is said before measuring" grep -q "in the passes of kept, quick is 'yes', and now it is 'no'" stderr
+mkdir -p older/0 && touch older/0/bench.csv
+exits "passes of an older version" 2 "$case" --passes 1 --out older
+holds "are not measured again in vain" grep -q "only passes of an older version: measure them again" stderr
 exits "a file is no folder for passes" 2 "$case" --passes 2 --out x.csv
 "$normlab" bench "${passes[@]}" --seconds 3 --precision 0.000001 --passes 3 --out torn >/dev/null 2>stderr &
 sleep 1

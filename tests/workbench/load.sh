@@ -51,6 +51,7 @@ prints ",try/new,c,1,"
 sed 's|nl_put_y(row, i, |&2 * |' old.c > twice.c
 reports "a wrong source file" 1 "repeat: normlab try 'twice.c'" check --load twice.c --impl try/twice $case
 exits "bench with a wrong source file" 1 bench --load twice.c --impl try/twice --quick --seconds 0.005 --passes 1 $case
+check "  says so once, not in each process" "$([ "$(grep -c '^FAIL try/twice' stderr)" = 1 ] || shows cat stderr)"
 prints ",try/twice,c,1,fail,1,,,,,,,,,"
 cp old.c changes.c
 passes() { # EXIT: a pass into the folder "pool"
