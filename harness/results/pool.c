@@ -99,7 +99,8 @@ static result pass_of(const result **each, size_t count) {
     size_t flagged = 0;
     for (size_t i = 0; i < count; i++) flagged += *each[i]->flag != 0;
     if (2 * flagged <= count) r.flag = "";
-    r.quiet_speedup = isnan(r.ns) ? NAN : exp(stats_mean(v, quiet_speeds(&r, v), &squares));
+    const size_t quiet = isnan(r.ns) ? 0 : quiet_speeds(&r, v);
+    r.quiet_speedup = quiet ? exp(stats_mean(v, quiet, &squares)) : NAN;
     return r;
 }
 
