@@ -266,13 +266,26 @@ def add(home, evidence, program):
                                             if row["setting"] == "0" or row in saved])
 
 
+QUIET_WITHIN, ENOUGH = 1.02, 3  # as in harness/base/stats.h
+
+
+def undisturbed(rows):
+    """The rows that count, as keep_quiet() in harness/claims/evidence.c selects them."""
+    times = sorted(float(row["quiet_ns"]) for row in rows if row.get("quiet_ns"))
+    if len(times) < ENOUGH:
+        return rows
+    most = max(QUIET_WITHIN * times[0], times[ENOUGH - 1])
+    return [row for row in rows if float(row.get("quiet_ns") or "inf") <= most]
+
+
 def medians(name):
-    """(how, case) -> the median saving over a machine's passes, in per cent."""
-    ratios = {}
+    """(how, case) -> the median saving in per cent over the passes of a machine that count."""
+    found = {}
     for rows, _ in passes(name):
         for row in rows:
-            ratios.setdefault((row["how"], row["case"]), []).append(float(row["log_ratio"]))
-    return {race: -100 * math.expm1(statistics.median(v)) for race, v in ratios.items()}
+            found.setdefault((row["how"], row["case"]), []).append(row)
+    return {race: -100 * math.expm1(statistics.median(float(row["log_ratio"]) for row in undisturbed(rows)))
+            for race, rows in found.items()}
 
 
 UNITS = r"(?:%|ns|µs|us|ms|s|GB/s|Gflop/s|GHz|MiB/s)"

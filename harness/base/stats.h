@@ -19,6 +19,9 @@ estimate stats_median(double *values, size_t n, double confidence);
 /* The fewest passes, or sittings, that give an interval. */
 enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 };
 
+/* A process is undisturbed if it took at most this many times the least time of all processes. */
+#define QUIET_WITHIN 1.02
+
 /* The median of n values that each come from many rounds, such as passes, with a 95 % interval.
  * From six values on the interval is the sign test's; for three to five values it is Student's,
  * around the mean. Sorts in place. */

@@ -5,6 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
+static estimate joined(estimate a, estimate b) {
+    return (estimate){a.median, fmin(a.low, b.low), fmax(a.high, b.high)};
+}
+
+race_row race_row_of(const race_result *visits, size_t count) {
+    race_row row = {.ok = true, .quiet_ns = NAN};
+    estimate ratio = visits->ratio;
+    double least = INFINITY, sum = 0, aa = 0, band = 0;
+    size_t used = 0;
+    for (size_t i = 0; i < count; i++) {
+        row.rounds += visits[i].rounds;
+        least = fmin(least, visits[i].quiet.log_time);
+    }
+    row.aa = visits->aa, row.band = visits->band;
+    for (size_t i = 0; count > 1 && i < count; i++) {
+        const race_result *v = &visits[i];
+        if (!(v->quiet.log_time <= least + log(QUIET_WITHIN))) continue;
+        ratio = used++ ? joined(ratio, v->ratio) : v->ratio;
+        sum += v->quiet.log_ratio, aa += v->quiet_aa, band = fmax(band, v->band);
+    }
+    if (used) {
+        ratio =
+            joined((estimate){sum / (double)used, sum / (double)used, sum / (double)used}, ratio);
+        row.aa = aa / (double)used, row.band = fmax(band, fabs(row.aa)), row.quiet_ns = exp(least);
+    }
+    row.ratio = ratio.median, row.low = ratio.low, row.high = ratio.high;
+    return row;
+}
+
 bool evidence_add(evidence *e, const race_row *row) {
     race_row *more = realloc(e->rows, (e->count + 1) * sizeof *more);
     if (!more) return false;
@@ -73,6 +102,21 @@ size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const
     return n;
 }
 
+/* Keeps the rows in which a was undisturbed, and at least the PASSES_ENOUGH rows in which it was
+ * fastest; all rows if fewer have a quiet time. Returns their number. */
+static size_t keep_quiet(const race_row **rows, size_t n) {
+    double ns[PASSES_MAX];
+    size_t timed = 0, kept = 0;
+    for (size_t i = 0; i < n; i++)
+        if (!isnan(rows[i]->quiet_ns)) ns[timed++] = rows[i]->quiet_ns;
+    if (timed < PASSES_ENOUGH) return n;
+    stats_quantile(ns, timed, 0);
+    const double most = fmax(QUIET_WITHIN * ns[0], ns[PASSES_ENOUGH - 1]);
+    for (size_t i = 0; i < n; i++)
+        if (rows[i]->quiet_ns <= most) rows[kept++] = rows[i];
+    return kept;
+}
+
 static void decide(const evidence *e, const bool *uses, const claim *c, setting *s) {
     const race_row *rows[PASSES_MAX];
     const size_t all = evidence_rows(e, uses, s->how, s->tail, rows);
@@ -83,10 +127,12 @@ static void decide(const evidence *e, const bool *uses, const claim *c, setting 
     for (size_t i = 0; i < all; i++) {
         if (!rows[i]->ok) snprintf(s->why, sizeof s->why, "%s", rows[i]->why);
         if (!rows[i]->ok && !claim_lacks(s->why)) return;
-        if (rows[i]->ok) rounds += rows[i]->rounds, rows[n++] = rows[i];
+        if (rows[i]->ok) rows[n++] = rows[i];
     }
     if (n == 0) return;
+    n = keep_quiet(rows, n);
     (n < PASSES_ENOUGH ? look : pool)(rows, n, &ratio, &band);
+    for (size_t i = 0; i < n; i++) rounds += rows[i]->rounds;
     s->f = c->q->of(c->share, ratio, band);
     s->f.rounds = rounds;
     s->passes = n;

@@ -16,6 +16,7 @@ typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
     double ratio, low, high, aa, band; /* logarithms. aa: a over itself; NaN: not known */
+    double quiet_ns;                   /* a's time in the quiet visits; NaN: a single visit */
     size_t rounds;
     size_t pass; /* number of the pass, equal in all its rows */
     double when; /* start of the pass, in seconds; 0: not known */
@@ -32,6 +33,12 @@ typedef struct evidence {
     size_t torn, strange, elsewhere, copies, damaged;
     char fault[700];
 } evidence;
+
+/* A race is visited several times in a process, at different moments, since other work on the core
+ * slows two loops differently for seconds. The ratio is the mean over the visits whose quiet rounds
+ * were not disturbed: a's time was at most QUIET_WITHIN times the least. After a single visit it is
+ * the median over the rounds. */
+race_row race_row_of(const race_result *visits, size_t count);
 
 /* False: out of memory. */
 bool evidence_add(evidence *e, const race_row *row);
@@ -62,7 +69,8 @@ size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const
 bool evidence_apart(const race_row *earlier, const race_row *later);
 
 /* Sets the figures and verdicts of a claim's timed settings, from the passes selected by `uses`
- * (NULL: all). A setting without a race keeps its `why`. */
+ * (NULL: all). A setting without a race keeps its `why`. Of a race, only the passes count
+ * in which a was undisturbed, and at least the PASSES_ENOUGH passes in which it was fastest. */
 void evidence_decide(const evidence *e, const bool *uses, claim *c);
 
 /* How stable are the answers? Repeatedly draws three passes, and compares their answers with the

@@ -63,7 +63,8 @@ static size_t quiet_speeds(const result *pass, double v[PASSES_MAX]) {
     size_t count = 0;
     for (size_t i = 0; i < pass->passes; i++) least = fmin(least, pass->each[i]->quiet_ns);
     for (size_t i = 0; i < pass->passes; i++)
-        if (pass->each[i]->quiet_ns <= 1.02 * least) v[count++] = log(pass->each[i]->quiet_speedup);
+        if (pass->each[i]->quiet_ns <= QUIET_WITHIN * least)
+            v[count++] = log(pass->each[i]->quiet_speedup);
     return count;
 }
 

@@ -23,10 +23,13 @@ figure figure_saving(double share, estimate log_ratio, double band);
 figure figure_speedup(double share, estimate log_ratio, double band);
 
 typedef struct race_result {
-    estimate ratio;  /* log of b's time over a's time */
-    double aa, band; /* candidate a raced against itself: log ratio, and band */
-    double ns[2];    /* of a call of a and b */
+    estimate ratio;     /* log of b's time over a's time */
+    double aa, band;    /* candidate a raced against itself: log ratio, and band */
+    double ns[2];       /* of a call of a and b */
+    quiet_rounds quiet; /* of b and a */
+    double quiet_aa;    /* log ratio of a and itself in their quiet rounds */
     size_t rounds;
+    bool slow; /* there was time for the fewest rounds only */
 } race_result;
 
 /* The parameters of races, and the state that races share. */
