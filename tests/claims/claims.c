@@ -208,3 +208,79 @@ Test(claims, sittings_are_a_level) {
                 cr_expect(held[0] < 0.8 * TRIES, "as a single sitting: %zu of %d", held[0], TRIES);
         }
 }
+
+/* Simulates visits in which other work slows a by `slow` and changes the ratio as well. */
+static race_result visit_of(double ns, double slow, double ratio) {
+    const double log_ratio = ratio + (slow > 1 ? 0.4 : 0);
+    return (race_result){.ratio = {log_ratio, log_ratio - 0.02, log_ratio + 0.02},
+                         .aa = 0.001,
+                         .band = 0.003,
+                         .quiet = {log(ns * slow), log_ratio},
+                         .quiet_aa = -0.004,
+                         .rounds = 10};
+}
+
+Test(claims, disturbed_visits_do_not_count) {
+    enum { VISITS = 5 };
+    for (uint64_t draw = 0; draw < 500; draw++) {
+        const size_t calm = (size_t)(random_uniform(31, draw) * VISITS);
+        race_result visits[VISITS];
+        double sum = 0, least = INFINITY;
+        size_t used = 0;
+        for (size_t i = 0; i < VISITS; i++) {
+            const bool quiet = i == calm || random_uniform(32, draw * VISITS + i) < 0.4;
+            const double ratio = 0.01 * random_normal(33, draw * VISITS + i),
+                         ns = 1e4 * (1 + 0.019 * random_uniform(34, draw * VISITS + i));
+            visits[i] =
+                visit_of(ns, quiet ? 1 : 1.05 + random_uniform(35, draw * VISITS + i), ratio);
+            if (quiet) sum += ratio, least = fmin(least, ns), used++;
+        }
+        const race_row row = race_row_of(visits, VISITS);
+        cr_assert(row.ok && row.rounds == 10 * VISITS);
+        cr_assert(fabs(row.ratio - sum / (double)used) < 1e-12, "%zu: %g", (size_t)draw, row.ratio);
+        cr_assert(fabs(row.quiet_ns / least - 1) < 1e-12);
+        cr_assert(row.low <= row.ratio && row.ratio <= row.high && row.high < 0.1);
+        cr_assert(fabs(row.aa + 0.004) < 1e-12 && row.band == 0.004);
+    }
+    const race_result one = visit_of(1e4, 2, 0.1);
+    const race_row row = race_row_of(&one, 1); /* a large case: the median over the rounds */
+    cr_expect(row.ratio == one.ratio.median && row.low == one.ratio.low && row.aa == one.aa);
+    cr_expect(isnan(row.quiet_ns) && row.band == one.band && row.rounds == 10);
+}
+
+/* Adds a pass of a race, a quarter of an hour after the previous pass. quiet_ns: NaN: one visit. */
+static void add_pass(evidence *e, double ratio, double quiet_ns) {
+    race_row r = {.how = "simd", .ok = true, .rounds = 20, .pass = e->passes, .ratio = ratio};
+    r.low = ratio - 0.01, r.high = ratio + 0.01, r.quiet_ns = quiet_ns;
+    r.when = 1e9 + 1000.0 * (double)e->passes++;
+    cr_assert(evidence_add(e, &r));
+}
+
+Test(claims, disturbed_passes_do_not_count) {
+    const struct {
+        const char *what;
+        double ns[6]; /* 0: no pass; negative: a single visit. Passes beyond 110 ns are off */
+        size_t passes;
+    } tries[] = {
+        {"all calm", {100, 101, 101.9, 101.5}, 4},
+        {"two disturbed", {100, 130, 102, 101, 125}, 3},
+        {"the three fastest, at least", {100, 106, 109, 125, 140}, 3},
+        {"passes with a single visit do not count", {-1, 100, -1, 101, 102}, 3},
+        {"except if they are most", {100, 101, -1, -1}, 4},
+        {"the limit is two per cent", {100, 101.9, 101.99, 100, 102.01}, 4},
+    };
+    for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
+        claim c = {.q = quantity_find("speedup"), .expected = {0, 9}, .share = 1, .settings = 1};
+        evidence e = {0};
+        strcpy(c.at[0].how, "simd");
+        for (size_t i = 0; i < 6 && tries[t].ns[i] != 0; i++) {
+            const double ns = tries[t].ns[i];
+            add_pass(&e, ns > 110 ? -1 : 0, ns > 0 ? ns : NAN);
+        }
+        evidence_decide(&e, NULL, &c);
+        evidence_free(&e);
+        cr_expect(c.at[0].passes == tries[t].passes, "%s: %zu", tries[t].what, c.at[0].passes);
+        cr_expect(c.at[0].f.value.median == 1 && c.at[0].f.value.low == 1, "%s", tries[t].what);
+        cr_expect(c.at[0].f.rounds == 20 * tries[t].passes);
+    }
+}
