@@ -1,8 +1,10 @@
 /* OpenBLAS by dlopen. The prototypes follow the CBLAS standard, with 32-bit int.
  * SPDX-License-Identifier: MIT */
 #include "models/blas.h"
+#include "normlab.h"
 
 #include <dlfcn.h>
+#include <stdlib.h>
 #include <string.h>
 
 enum { ROW_MAJOR = 101, NO_TRANSPOSE = 111, TRANSPOSE = 112 };
@@ -20,14 +22,32 @@ static bool find(void *library, const char *name, void *to) {
     return found != NULL;
 }
 
-bool blas_open(const char **why) {
+static void *open_library(void) {
     static const char *const names[] = {"libopenblas.so.0", "libopenblas.so", "libopenblas.dylib",
                                         "/opt/homebrew/opt/openblas/lib/libopenblas.dylib",
                                         "/usr/local/opt/openblas/lib/libopenblas.dylib"};
     void *library = NULL;
-    void (*threads)(int) = NULL;
     for (size_t i = 0; !library && i < sizeof names / sizeof *names; i++)
         library = dlopen(names[i], RTLD_NOW | RTLD_LOCAL);
+    return library;
+}
+
+/* On an x86-64 processor that is newer than itself, OpenBLAS takes its kernels for SSE3, which are
+ * several times as slow. It reads this variable when it is loaded. */
+static void *open_known(void) {
+    void *library = open_library();
+    if (!library || !find(library, "openblas_get_config", &config) ||
+        !strstr(config(), " Prescott ") || !nl_isa_runs("avx2") || getenv("OPENBLAS_CORETYPE"))
+        return library;
+    setenv("OPENBLAS_CORETYPE", nl_isa_runs("avx512") ? "SkylakeX" : "Haswell", 1);
+    dlclose(library);
+    return open_library();
+}
+
+bool blas_open(const char **why) {
+    static void *library;
+    void (*threads)(int) = NULL;
+    if (!library) library = open_known();
     *why = "there is no OpenBLAS here: apt-get install libopenblas0-pthread, dnf install openblas, "
            "pacman -S openblas, brew install openblas";
     if (!library) return false;
