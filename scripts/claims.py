@@ -77,8 +77,9 @@ def passes(name):
 
 def about(name):
     known = [facts for _, facts in passes(name)]
-    last, most = known[-1], max(int(row["passes"] or 0) for row in machines()[name])
-    some = f" ({most} of one race at most)" * (most < len(known))
+    last, timed = known[-1], [int(row["passes"] or 0) for row in machines()[name]]
+    fewest = min(count for count in timed if count)
+    some = f" (of some races {fewest} count)" * (fewest < len(known))
     return (f"{name}: {last['cpu']}, family {last['family']}, {last['cpus'].split(' ')[0]} CPUs, {len(known)} passes{some} from "
             f"{known[0]['date'].replace('T', ' ')[:16]} to {last['date'].replace('T', ' ')[:16]} UTC, kernels {last['kernels']}.")
 
@@ -266,16 +267,10 @@ def add(home, evidence, program):
                                             if row["setting"] == "0" or row in saved])
 
 
-QUIET_WITHIN, ENOUGH = 1.02, 3  # as in harness/base/stats.h
-
-
-def undisturbed(rows):
-    """The rows that count, as keep_quiet() in harness/claims/evidence.c selects them."""
-    times = sorted(float(row["quiet_ns"]) for row in rows if row.get("quiet_ns"))
-    if len(times) < ENOUGH:
-        return rows
-    most = max(QUIET_WITHIN * times[0], times[ENOUGH - 1])
-    return [row for row in rows if float(row.get("quiet_ns") or "inf") <= most]
+def counted(rows):
+    """The rows of a race that count, as keep_visited() in harness/claims/evidence.c selects them."""
+    visited = [row for row in rows if int(row.get("visits") or 1) > 1]
+    return visited if len(visited) >= 3 else rows
 
 
 def medians(name):
@@ -284,7 +279,7 @@ def medians(name):
     for rows, _ in passes(name):
         for row in rows:
             found.setdefault((row["how"], row["case"]), []).append(row)
-    return {race: -100 * math.expm1(statistics.median(float(row["log_ratio"]) for row in undisturbed(rows)))
+    return {race: -100 * math.expm1(statistics.median(float(row["log_ratio"]) for row in counted(rows)))
             for race, rows in found.items()}
 
 

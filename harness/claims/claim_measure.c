@@ -1,13 +1,12 @@
 /* SPDX-License-Identifier: MIT */
 #include "claims/evidence.h"
+#include "base/clock.h"
 #include "base/interrupt.h"
 #include "base/random.h"
 
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
-
-enum { VISITS = 4 };
 
 static bool is_large(const setting *s) {
     nl_case c;
@@ -23,10 +22,10 @@ typedef struct entry {
     const claim *c;
     const setting *s;
     uint32_t lot; /* random, but equal for races of one case, whose data are then generated once */
-    bool large, ended, failed;
+    bool large;
     race_result visit[VISITS];
-    size_t visits;
-    char why[300];
+    size_t visits, planned;
+    char why[300]; /* "": it has not failed */
 } entry;
 
 static int by_lot(const void *a, const void *b) {
@@ -56,26 +55,35 @@ static entry *make_plan(claims_job *j, size_t *total) {
             if (j->quick && is_large(s)) continue;
             while (same < *total && !setting_same_race(all[same].s, s)) same++;
             if (same == *total)
-                all[(*total)++] = (entry){.c = &j->claims[i], .s = s, .large = is_large(s)};
+                all[(*total)++] = (entry){.c = &j->claims[i],
+                                          .s = s,
+                                          .large = is_large(s),
+                                          .planned = is_large(s) || j->quick ? 1 : VISITS};
         }
     return all;
 }
 
-/* Large cases get one long visit, since memory is noisy at every moment; slow calls get two. */
+/* A large case has one long visit: its calls take their time from memory, which is never quiet on a
+ * shared machine. If a visit takes the time of all visits, two are made. */
 static void visit_race(claims_job *j, race *by, entry *e) {
+    const double share = (e->large ? 4 : 1) * j->seconds / (double)e->planned, begin = clock_ns();
     race_result r = {0};
     question q = {by, e->s->how, e->s->tail, {NULL}};
-    by->seconds = e->large ? 4 * j->seconds : j->quick ? j->seconds : j->seconds / VISITS;
-    e->failed = !e->c->q->race(&q, &r);
-    if (e->failed) snprintf(e->why, sizeof e->why, "%.299s", by->why);
+    by->seconds = share;
+    const bool ok = e->c->q->race(&q, &r);
+    if (interrupted() && e->visits) return; /* its few rounds would spoil the earlier visits */
+    if (!ok) snprintf(e->why, sizeof e->why, "%.299s", by->why);
     e->visit[e->visits++] = r;
-    e->ended = e->failed || e->large || j->quick || (r.slow && e->visits == 2);
+    if (!ok)
+        e->planned = e->visits;
+    else if (e->planned > 2 && clock_ns() - begin > 3e9 * share * VISITS)
+        e->planned = e->visits > 2 ? e->visits : 2;
 }
 
 static bool add_race(claims_job *j, const entry *e) {
     race_row row = {0};
     if (!e->visits) return true;
-    if (!e->failed) row = race_row_of(e->visit, e->visits);
+    if (!*e->why) row = race_row_of(e->visit, e->visits);
     row.pass = j->evidence.passes;
     snprintf(row.how, sizeof row.how, "%s", e->s->how);
     snprintf(row.tail, sizeof row.tail, "%s", e->s->tail);
@@ -83,23 +91,30 @@ static bool add_race(claims_job *j, const entry *e) {
     return evidence_add(&j->evidence, &row);
 }
 
+/* Units of the estimate of the remaining time: visits of VISITS. */
+static size_t weight(const entry *e, size_t visits) {
+    return visits * (e->large ? 4 * VISITS : 1);
+}
+
 bool claims_race(claims_job *j) {
     race by = {.seed = j->seed};
     size_t total, done = 0, all = 0;
     entry *plan = make_plan(j, &total);
     bool ok = plan != NULL;
-    for (size_t i = 0; ok && i < total; i++) all += plan[i].large || j->quick ? 1 : VISITS;
+    for (size_t i = 0; ok && i < total; i++) all += weight(&plan[i], plan[i].planned);
     for (size_t v = 0; ok && v < VISITS; v++) {
         for (size_t i = 0; i < total; i++) plan[i].lot = lot_of(j->seed, v, plan[i].s->tail);
         qsort(plan, total, sizeof *plan, by_lot);
         by.seed++;
         for (size_t i = 0; i < total && !interrupted(); i++) {
+            entry *e = &plan[i];
             char what[300];
-            if (plan[i].ended) continue;
-            snprintf(what, sizeof what, "%s %s", plan[i].s->how, plan[i].s->tail);
-            j->progress(done++, all, what);
-            visit_race(j, &by, &plan[i]);
-            if (plan[i].ended && !plan[i].large && !j->quick) all -= VISITS - plan[i].visits;
+            if (e->visits == e->planned) continue;
+            snprintf(what, sizeof what, "%s %s", e->s->how, e->s->tail);
+            j->progress(done, all, what);
+            all -= weight(e, e->planned);
+            visit_race(j, &by, e);
+            done += weight(e, 1), all += weight(e, e->planned);
         }
     }
     for (size_t i = 0; ok && i < total; i++) ok = add_race(j, &plan[i]);

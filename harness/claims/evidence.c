@@ -5,32 +5,35 @@
 #include <stdlib.h>
 #include <string.h>
 
-static estimate joined(estimate a, estimate b) {
-    return (estimate){a.median, fmin(a.low, b.low), fmax(a.high, b.high)};
+/* The mean of the logarithms of both candidates' times in the quiet rounds. */
+static double time_of(const race_result *v) {
+    return v->quiet.log_time + v->quiet.log_ratio / 2;
 }
 
 race_row race_row_of(const race_result *visits, size_t count) {
-    race_row row = {.ok = true, .quiet_ns = NAN};
-    estimate ratio = visits->ratio;
-    double least = INFINITY, sum = 0, aa = 0, band = 0;
+    race_row row = {.ok = true, .visits = count, .rounds = visits->rounds};
+    row.ratio = visits->ratio.median, row.aa = visits->aa, row.band = visits->band;
+    row.low = visits->ratio.low, row.high = visits->ratio.high;
+    if (count == 1) return row;
+    double least = INFINITY, v[VISITS] = {0}, aa[VISITS] = {0}, squares = 0;
     size_t used = 0;
+    row.rounds = 0, row.band = 0, row.low = INFINITY, row.high = -INFINITY;
     for (size_t i = 0; i < count; i++) {
         row.rounds += visits[i].rounds;
-        least = fmin(least, visits[i].quiet.log_time);
+        least = fmin(least, time_of(&visits[i]));
     }
-    row.aa = visits->aa, row.band = visits->band;
-    for (size_t i = 0; count > 1 && i < count; i++) {
-        const race_result *v = &visits[i];
-        if (!(v->quiet.log_time <= least + log(QUIET_WITHIN))) continue;
-        ratio = used++ ? joined(ratio, v->ratio) : v->ratio;
-        sum += v->quiet.log_ratio, aa += v->quiet_aa, band = fmax(band, v->band);
+    for (size_t i = 0; i < count; i++) {
+        const race_result *r = &visits[i];
+        if (!(time_of(r) <= least + log(QUIET_WITHIN))) continue;
+        row.low = fmin(row.low, fmin(r->ratio.low, r->quiet.log_ratio));
+        row.high = fmax(row.high, fmax(r->ratio.high, r->quiet.log_ratio));
+        row.band = fmax(row.band, fmax(r->band, fabs(r->quiet_aa)));
+        v[used] = r->quiet.log_ratio, aa[used++] = r->quiet_aa;
     }
-    if (used) {
-        ratio =
-            joined((estimate){sum / (double)used, sum / (double)used, sum / (double)used}, ratio);
-        row.aa = aa / (double)used, row.band = fmax(band, fabs(row.aa)), row.quiet_ns = exp(least);
-    }
-    row.ratio = ratio.median, row.low = ratio.low, row.high = ratio.high;
+    row.ratio = stats_mean(v, used, &squares), row.aa = stats_mean(aa, used, &squares);
+    if (used < PASSES_ENOUGH) return row;
+    const estimate student = stats_middle(v, used);
+    row.low = fmin(student.low, row.ratio), row.high = fmax(student.high, row.ratio);
     return row;
 }
 
@@ -102,18 +105,13 @@ size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const
     return n;
 }
 
-/* Keeps the rows in which a was undisturbed, and at least the PASSES_ENOUGH rows in which it was
- * fastest; all rows if fewer have a quiet time. Returns their number. */
-static size_t keep_quiet(const race_row **rows, size_t n) {
-    double ns[PASSES_MAX];
-    size_t timed = 0, kept = 0;
+/* Keeps the rows from several visits, if there are enough of them: in a row from one visit, other
+ * work on the core weighs more. Returns their number. */
+static size_t keep_visited(const race_row **rows, size_t n) {
+    size_t visited = 0, kept = 0;
+    for (size_t i = 0; i < n; i++) visited += rows[i]->visits > 1;
     for (size_t i = 0; i < n; i++)
-        if (!isnan(rows[i]->quiet_ns)) ns[timed++] = rows[i]->quiet_ns;
-    if (timed < PASSES_ENOUGH) return n;
-    stats_quantile(ns, timed, 0);
-    const double most = fmax(QUIET_WITHIN * ns[0], ns[PASSES_ENOUGH - 1]);
-    for (size_t i = 0; i < n; i++)
-        if (rows[i]->quiet_ns <= most) rows[kept++] = rows[i];
+        if (visited < PASSES_ENOUGH || rows[i]->visits > 1) rows[kept++] = rows[i];
     return kept;
 }
 
@@ -130,7 +128,7 @@ static void decide(const evidence *e, const bool *uses, const claim *c, setting 
         if (rows[i]->ok) rows[n++] = rows[i];
     }
     if (n == 0) return;
-    n = keep_quiet(rows, n);
+    n = keep_visited(rows, n);
     (n < PASSES_ENOUGH ? look : pool)(rows, n, &ratio, &band);
     for (size_t i = 0; i < n; i++) rounds += rows[i]->rounds;
     s->f = c->q->of(c->share, ratio, band);

@@ -16,8 +16,7 @@ typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
     double ratio, low, high, aa, band; /* logarithms. aa: a over itself; NaN: not known */
-    double quiet_ns;                   /* a's time in the quiet visits; NaN: a single visit */
-    size_t rounds;
+    size_t rounds, visits;
     size_t pass; /* number of the pass, equal in all its rows */
     double when; /* start of the pass, in seconds; 0: not known */
 } race_row;
@@ -34,10 +33,14 @@ typedef struct evidence {
     char fault[700];
 } evidence;
 
-/* A race is visited several times in a process, at different moments, since other work on the core
- * slows two loops differently for seconds. The ratio is the mean over the visits whose quiet rounds
- * were not disturbed: a's time was at most QUIET_WITHIN times the least. After a single visit it is
- * the median over the rounds. */
+/* A pass visits a race up to VISITS times, at different moments, since other work on the core slows
+ * two loops differently for seconds. */
+enum { VISITS = 4 };
+
+/* The row of a race. Of several visits those count whose quiet rounds were not disturbed: the
+ * geometric mean of both times is at most QUIET_WITHIN times the least. The ratio is the mean over
+ * their quiet rounds; its interval is Student's over the visits, or, of one or two visits, contains
+ * the intervals over rounds. After a single visit the ratio is the median over all rounds. */
 race_row race_row_of(const race_result *visits, size_t count);
 
 /* False: out of memory. */
@@ -69,8 +72,8 @@ size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const
 bool evidence_apart(const race_row *earlier, const race_row *later);
 
 /* Sets the figures and verdicts of a claim's timed settings, from the passes selected by `uses`
- * (NULL: all). A setting without a race keeps its `why`. Of a race, only the passes count
- * in which a was undisturbed, and at least the PASSES_ENOUGH passes in which it was fastest. */
+ * (NULL: all). A setting without a race keeps its `why`. If PASSES_ENOUGH passes visited a
+ * race several times, the other passes do not count. */
 void evidence_decide(const evidence *e, const bool *uses, claim *c);
 
 /* How stable are the answers? Repeatedly draws three passes, and compares their answers with the
@@ -107,7 +110,7 @@ typedef struct claims_job {
     size_t settings_measured, settings_failed;
 } claims_job;
 
-/* Runs every race that the claims need, each once. False: out of memory. */
+/* Runs every race that the claims need. False: out of memory. */
 bool claims_race(claims_job *j);
 
 /* Computes the quantities that are not timed, then decides all settings. Timed settings use the

@@ -22,12 +22,12 @@ enum {
     WHY,
     NEEDED,
     AA = NEEDED,
-    QUIET_NS,
+    MADE,
     COLUMNS
 };
 static const char *const columns[COLUMNS] = {"how",     "case",     "verdict", "log_ratio",
                                              "log_low", "log_high", "aa_band", "rounds",
-                                             "why",     "log_aa",   "quiet_ns"};
+                                             "why",     "log_aa",   "visits"};
 
 void evidence_heading(FILE *out) {
     for (size_t k = 0; k < COLUMNS; k++) fprintf(out, "%s%s", k ? "," : "", columns[k]);
@@ -41,8 +41,7 @@ void evidence_write(FILE *out, const race_row *r) {
                 r->rounds, r->aa);
     else
         fprintf(out, "fail,,,,,0,"), csv_text(out, r->why), fputc(',', out);
-    if (r->ok && !isnan(r->quiet_ns)) fprintf(out, "%.6g", r->quiet_ns);
-    fputc('\n', out);
+    fprintf(out, "%zu\n", r->visits);
 }
 
 static bool find_columns(const scan *s, size_t at[COLUMNS]) {
@@ -55,14 +54,15 @@ static bool find_columns(const scan *s, size_t at[COLUMNS]) {
 }
 
 static bool read_numbers(char *const field[COLUMNS], race_row *r) {
-    double rounds = 0, *const to[] = {&r->ratio, &r->low, &r->high, &r->band, &rounds};
+    double rounds = 0, visits = 1, *const to[] = {&r->ratio, &r->low, &r->high, &r->band, &rounds};
     bool all = (!*field[AA] || csv_finite(field[AA], &r->aa)) &&
-               (!*field[QUIET_NS] || csv_finite(field[QUIET_NS], &r->quiet_ns));
+               (!*field[MADE] || csv_finite(field[MADE], &visits));
     for (int k = RATIO; k <= ROUNDS; k++) all = csv_finite(field[k], to[k - RATIO]) && all;
+    r->visits = all && visits >= 1 && visits <= VISITS ? (size_t)visits : 0;
     r->rounds = all && rounds >= 1 && rounds < 1e9 ? (size_t)rounds : 0;
     return r->rounds && (double)r->rounds >= rounds && -LOG_MOST <= r->low && r->low <= r->ratio &&
            r->ratio <= r->high && r->high <= LOG_MOST && 0 <= r->band && r->band <= LOG_MOST &&
-           !(fabs(r->aa) > r->band) && !(r->quiet_ns <= 0);
+           !(fabs(r->aa) > r->band) && r->visits && (double)r->visits >= visits;
 }
 
 static bool read_race(const scan *s, char *const field[COLUMNS], race_row *r) {
@@ -87,7 +87,7 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
     char *text = NULL, *field[COLUMNS];
     bool ok = scan_file(&s, &text) && scan_record(&s) && find_columns(&s, at);
     for (named = s.count; ok && s.at < s.end;) {
-        race_row r = {.aa = NAN, .quiet_ns = NAN, .pass = e->passes};
+        race_row r = {.aa = NAN, .pass = e->passes};
         ok = scan_record(&s) &&
              (!s.cut || scan_error(&s, s.first_line, "the last line is cut off")) &&
              (s.count == named ||

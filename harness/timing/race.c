@@ -33,8 +33,7 @@ bool race_candidates(race *r, measure_candidate a, measure_candidate b, race_res
                          .ns = {measure_time(&m, 0).median, measure_time(&m, 1).median},
                          .quiet = measure_quiet(&m, 1, 0),
                          .quiet_aa = measure_quiet(&m, 2, 0).log_ratio,
-                         .rounds = m.rounds,
-                         .slow = m.stopped == STOPPED_TIME && m.rounds < measure_min_rounds(3) + 3};
+                         .rounds = m.rounds};
     measure_free(&m);
     if (!ok) snprintf(r->why, sizeof r->why, "out of memory");
     return ok;

@@ -29,7 +29,6 @@ typedef struct race_result {
     quiet_rounds quiet; /* of b and a */
     double quiet_aa;    /* log ratio of a and itself in their quiet rounds */
     size_t rounds;
-    bool slow; /* there was time for the fewest rounds only */
 } race_result;
 
 /* The parameters of races, and the state that races share. */

@@ -1,5 +1,6 @@
 /* Tests the verdicts of claims, the paper's table and pRMSNorm, and that wrong kernels are not
  * timed. SPDX-License-Identifier: MIT */
+#include "base/clock.h"
 #include "base/csv.h"
 #include "claims/evidence.h"
 #include "timing/fixture.h"
@@ -209,7 +210,7 @@ Test(claims, sittings_are_a_level) {
         }
 }
 
-/* Simulates visits in which other work slows a by `slow` and changes the ratio as well. */
+/* A visit in which other work slows both layers by `slow`, and changes their ratio as well. */
 static race_result visit_of(double ns, double slow, double ratio) {
     const double log_ratio = ratio + (slow > 1 ? 0.4 : 0);
     return (race_result){.ratio = {log_ratio, log_ratio - 0.02, log_ratio + 0.02},
@@ -221,66 +222,121 @@ static race_result visit_of(double ns, double slow, double ratio) {
 }
 
 Test(claims, disturbed_visits_do_not_count) {
-    enum { VISITS = 5 };
+    static const double student[] = {0, 0, 0, 4.303, 3.183};
     for (uint64_t draw = 0; draw < 500; draw++) {
         const size_t calm = (size_t)(random_uniform(31, draw) * VISITS);
         race_result visits[VISITS];
-        double sum = 0, least = INFINITY;
+        double ratio[VISITS], mean = 0, squares = 0, low = INFINITY, high = -INFINITY;
         size_t used = 0;
         for (size_t i = 0; i < VISITS; i++) {
-            const bool quiet = i == calm || random_uniform(32, draw * VISITS + i) < 0.4;
-            const double ratio = 0.01 * random_normal(33, draw * VISITS + i),
-                         ns = 1e4 * (1 + 0.019 * random_uniform(34, draw * VISITS + i));
-            visits[i] =
-                visit_of(ns, quiet ? 1 : 1.05 + random_uniform(35, draw * VISITS + i), ratio);
-            if (quiet) sum += ratio, least = fmin(least, ns), used++;
+            const uint64_t at = draw * VISITS + i;
+            const bool quiet = i == calm || random_uniform(32, at) < 0.6;
+            const double r = 0.01 * random_normal(33, at), slow = 1.1 + random_uniform(35, at);
+            visits[i] = visit_of(1e4 * (1 + 0.009 * random_uniform(34, at)), quiet ? 1 : slow, r);
+            visits[i].quiet.log_time -= r / 2; /* both times decide, not the first */
+            if (!quiet) continue;
+            ratio[used++] = r, mean += r;
+            low = fmin(low, r - 0.02), high = fmax(high, r + 0.02);
         }
+        mean /= (double)used;
+        for (size_t i = 0; i < used; i++) squares += (ratio[i] - mean) * (ratio[i] - mean);
+        const double half =
+            student[used] * sqrt(squares / (double)used / fmax((double)used - 1, 1));
+        if (used > 2) low = mean - half, high = mean + half;
         const race_row row = race_row_of(visits, VISITS);
-        cr_assert(row.ok && row.rounds == 10 * VISITS);
-        cr_assert(fabs(row.ratio - sum / (double)used) < 1e-12, "%zu: %g", (size_t)draw, row.ratio);
-        cr_assert(fabs(row.quiet_ns / least - 1) < 1e-12);
-        cr_assert(row.low <= row.ratio && row.ratio <= row.high && row.high < 0.1);
+        cr_assert(row.ok && row.rounds == 10 * VISITS && row.visits == VISITS);
+        cr_assert(fabs(row.ratio - mean) < 1e-12, "%zu: %g", (size_t)draw, row.ratio);
+        cr_assert(fabs(row.low - low) < 1e-4 && fabs(row.high - high) < 1e-4,
+                  "%zu: %g %g, not %g %g", (size_t)draw, row.low, row.high, low, high);
         cr_assert(fabs(row.aa + 0.004) < 1e-12 && row.band == 0.004);
     }
     const race_result one = visit_of(1e4, 2, 0.1);
     const race_row row = race_row_of(&one, 1); /* a large case: the median over the rounds */
     cr_expect(row.ratio == one.ratio.median && row.low == one.ratio.low && row.aa == one.aa);
-    cr_expect(isnan(row.quiet_ns) && row.band == one.band && row.rounds == 10);
+    cr_expect(row.visits == 1 && row.band == one.band && row.rounds == 10);
 }
 
-/* Adds a pass of a race, a quarter of an hour after the previous pass. quiet_ns: NaN: one visit. */
-static void add_pass(evidence *e, double ratio, double quiet_ns) {
-    race_row r = {.how = "simd", .ok = true, .rounds = 20, .pass = e->passes, .ratio = ratio};
-    r.low = ratio - 0.01, r.high = ratio + 0.01, r.quiet_ns = quiet_ns;
-    r.when = 1e9 + 1000.0 * (double)e->passes++;
-    cr_assert(evidence_add(e, &r));
-}
-
-Test(claims, disturbed_passes_do_not_count) {
-    const struct {
-        const char *what;
-        double ns[6]; /* 0: no pass; negative: a single visit. Passes beyond 110 ns are off */
-        size_t passes;
-    } tries[] = {
-        {"all calm", {100, 101, 101.9, 101.5}, 4},
-        {"two disturbed", {100, 130, 102, 101, 125}, 3},
-        {"the three fastest, at least", {100, 106, 109, 125, 140}, 3},
-        {"passes with a single visit do not count", {-1, 100, -1, 101, 102}, 3},
-        {"except if they are most", {100, 101, -1, -1}, 4},
-        {"the limit is two per cent", {100, 101.9, 101.99, 100, 102.01}, 4},
-    };
-    for (size_t t = 0; t < sizeof tries / sizeof *tries; t++) {
-        claim c = {.q = quantity_find("speedup"), .expected = {0, 9}, .share = 1, .settings = 1};
-        evidence e = {0};
-        strcpy(c.at[0].how, "simd");
-        for (size_t i = 0; i < 6 && tries[t].ns[i] != 0; i++) {
-            const double ns = tries[t].ns[i];
-            add_pass(&e, ns > 110 ? -1 : 0, ns > 0 ? ns : NAN);
+/* The other layer's noise must not move the mean of a ratio: choosing visits by one time would. */
+Test(claims, visits_are_chosen_without_bias) {
+    enum { TRIES = 20000 };
+    double sum = 0;
+    for (uint64_t t = 0; t < TRIES; t++) {
+        race_result visits[VISITS];
+        for (size_t i = 0; i < VISITS; i++) {
+            const double a = 0.02 * random_normal(36, t * VISITS + i),
+                         b = 0.02 * random_normal(37, t * VISITS + i);
+            visits[i] = visit_of(exp(a), 1, b - a);
         }
+        sum += race_row_of(visits, VISITS).ratio;
+    }
+    cr_expect(fabs(sum / TRIES) < 0.0006, "%g", sum / TRIES); /* by a's time alone: 0.016 */
+}
+
+Test(claims, passes_of_several_visits_replace_others) {
+    for (size_t several = 0; several <= 5; several++) {
+        claim c = {.q = quantity_find("speedup"), .expected = {0, 9}, .share = 1, .settings = 1};
+        evidence e = {.passes = 9};
+        strcpy(c.at[0].how, "simd");
+        for (size_t i = 0; i < 9; i++) {
+            const bool visited = i % 2 && i / 2 < several;
+            race_row r = {.how = "simd", .ok = true, .rounds = 20, .pass = i};
+            r.ratio = visited ? 0 : -1, r.low = r.ratio - 0.1, r.high = r.ratio + 0.1;
+            r.visits = visited ? VISITS : 1, r.when = 1e9 + 1000.0 * (double)i;
+            cr_assert(evidence_add(&e, &r));
+        }
+        const size_t visited = several < 4 ? several : 4, want = visited < 3 ? 9 : visited;
         evidence_decide(&e, NULL, &c);
         evidence_free(&e);
-        cr_expect(c.at[0].passes == tries[t].passes, "%s: %zu", tries[t].what, c.at[0].passes);
-        cr_expect(c.at[0].f.value.median == 1 && c.at[0].f.value.low == 1, "%s", tries[t].what);
-        cr_expect(c.at[0].f.rounds == 20 * tries[t].passes);
+        cr_expect(c.at[0].passes == want, "%zu: %zu", several, c.at[0].passes);
+        cr_expect(c.at[0].f.rounds == 20 * want);
+        cr_expect((c.at[0].f.value.median == 1) == (visited >= 3), "%zu", several);
+    }
+}
+
+/* Races that only count their visits. HOW is the number of the visit that fails, or "slow". */
+static size_t visits_made;
+static double time_planned;
+
+static bool count_visit(const question *q, race_result *out) {
+    *out = visit_of(1e4, 1, 0);
+    visits_made++, time_planned += q->by->seconds;
+    if (strcmp(q->how, "slow") == 0)
+        for (const double begin = clock_ns(); clock_ns() - begin < 4e6;) continue;
+    return q->how[0] != '0' + (char)visits_made ||
+           (snprintf(q->by->why, sizeof q->by->why, "wrong"), false);
+}
+
+static void no_progress(size_t done, size_t total, const char *what) {
+    cr_expect(done < total || !*what, "%zu of %zu", done, total);
+}
+
+Test(claims, visits_of_a_race) {
+    static const quantity counting = {"x", .of = figure_speedup, .race = count_visit};
+    static const struct {
+        const char *how, *tail;
+        bool quick;
+        size_t visits;
+        double seconds;
+        bool ok;
+    } tries[] = {{"-", "forward/f32/4x8/normal", false, 4, 1, true},
+                 {"-", "forward/f32/4x8/normal", true, 1, 1, true},
+                 {"-", "forward/f32/4096x1024/normal", false, 1, 4, true},
+                 {"1", "forward/f32/4x8/normal", false, 1, 0.25, false},
+                 {"3", "forward/f32/4x8/normal", false, 3, 0.75, false},
+                 {"slow", "forward/f32/4x8/normal", false, 2, 0.75, true}};
+    for (size_t i = 0; i < sizeof tries / sizeof *tries; i++) {
+        claim c = {.q = &counting, .share = 1, .settings = 1};
+        claims_job j = {.claims = &c, .count = 1, .seconds = 1e-3, .quick = tries[i].quick};
+        j.progress = no_progress;
+        snprintf(c.at[0].how, sizeof c.at[0].how, "%s", tries[i].how);
+        snprintf(c.at[0].tail, sizeof c.at[0].tail, "%s", tries[i].tail);
+        visits_made = 0, time_planned = 0;
+        cr_assert(claims_race(&j) && j.evidence.count == 1);
+        const race_row row = j.evidence.rows[0];
+        cr_expect(visits_made == tries[i].visits, "%zu: %zu", i, visits_made);
+        cr_expect(fabs(time_planned * 1e3 - tries[i].seconds) < 1e-9, "%zu: %g", i, time_planned);
+        cr_expect(row.ok == tries[i].ok && strcmp(row.why, row.ok ? "" : "wrong") == 0, "%zu", i);
+        cr_expect(!row.ok || (row.visits == visits_made && row.rounds == 10 * visits_made));
+        evidence_free(&j.evidence);
     }
 }

@@ -132,7 +132,7 @@ static bool read_pass(const char *rows, evidence *e, char *error) {
     char text[500];
     snprintf(text, sizeof text,
              "how,case,verdict,log_ratio,log_low,log_high,aa_band,rounds,why,log_aa%s\n%s",
-             strstr(rows, "quiet") ? ",quiet_ns" : "", rows);
+             strstr(rows, "visited") ? ",visits" : "", rows);
     spill(path, text, strlen(text));
     *e = (evidence){0};
     return evidence_read(e, path, error, 700);
@@ -158,10 +158,10 @@ Test(claim_files, passes_that_are_damaged) {
         evidence_free(&e);
     }
     for (size_t i = 0; i < 4; i++) {
-        static const char *const ns[] = {"0", "-5", "inf", "1e3x"};
-        snprintf(row, sizeof row, "quiet,x,ok,-0.1,-0.2,0,0.1,12,,0,%s\n", ns[i]);
+        static const char *const visits[] = {"0", "-1", "1.5", "5"};
+        snprintf(row, sizeof row, "visited,x,ok,-0.1,-0.2,0,0.1,12,,0,%s\n", visits[i]);
         cr_expect(!read_pass(row, &e, error) && strstr(error, "no race writes such numbers"), "%s",
-                  ns[i]);
+                  visits[i]);
         evidence_free(&e);
     }
     cr_expect(!read_pass("simd,x,ok,-0.1,-0.2,0,0.1,12,,0", &e, error) &&
@@ -180,8 +180,8 @@ Test(claim_files, passes_that_are_damaged) {
 
 /* What a pass writes is what the next program reads. */
 Test(claim_files, passes_are_read_as_written) {
-    const race_row rows[] = {{"simd", "x", "", true, -0.1, -0.2, 0, 0.01, 0.1, 1234.5, 12, 0, 0},
-                             {"simd", "y", "", true, -0.1, -0.2, 0, 0.01, 0.1, NAN, 12, 0, 0},
+    const race_row rows[] = {{"simd", "x", "", true, -0.1, -0.2, 0, 0.01, 0.1, 12, 4, 0, 0},
+                             {"simd", "y", "", true, -0.1, -0.2, 0, 0.01, 0.1, 12, 1, 0, 0},
                              {.how = "simd", .tail = "z", .why = "wrong, there"}};
     char error[700];
     evidence e = {0};
@@ -190,7 +190,7 @@ Test(claim_files, passes_are_read_as_written) {
     evidence_heading(out);
     for (size_t i = 0; i < 3; i++) evidence_write(out, &rows[i]);
     cr_assert(fclose(out) == 0 && evidence_read(&e, path, error, sizeof error), "%s", error);
-    cr_assert(e.count == 3 && e.rows[0].quiet_ns == 1234.5 && isnan(e.rows[1].quiet_ns));
+    cr_assert(e.count == 3 && e.rows[0].visits == 4 && e.rows[1].visits == 1);
     cr_expect(e.rows[0].ratio == -0.1 && e.rows[1].aa == 0.01 && e.rows[1].rounds == 12);
     cr_expect(!e.rows[2].ok && strcmp(e.rows[2].why, "fail: wrong, there") == 0);
     evidence_free(&e);
