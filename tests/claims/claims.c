@@ -2,10 +2,13 @@
  * timed. SPDX-License-Identifier: MIT */
 #include "base/clock.h"
 #include "base/csv.h"
+#include "base/interrupt.h"
 #include "claims/evidence.h"
 #include "timing/fixture.h"
 #include "timing/race.h"
 #include "support.h"
+
+#include <signal.h>
 
 TestSuite(claims, .init = one_thread);
 
@@ -293,7 +296,8 @@ Test(claims, passes_of_several_visits_replace_others) {
     }
 }
 
-/* Races that only count their visits. HOW is the number of the visit that fails, or "slow". */
+/* Races that only count their visits. HOW is the number of the visit that fails, "slow", or "Ctrl-C"
+ * (in the third visit). */
 static size_t visits_made;
 static double time_planned;
 
@@ -302,6 +306,11 @@ static bool count_visit(const question *q, race_result *out) {
     visits_made++, time_planned += q->by->seconds;
     if (strcmp(q->how, "slow") == 0)
         for (const double begin = clock_ns(); clock_ns() - begin < 4e6;) continue;
+    if (strcmp(q->how, "Ctrl-C") == 0 && visits_made == 3) {
+        interrupt_watch();
+        cr_assert(raise(SIGINT) == 0);
+        out->ratio.low = -INFINITY, out->ratio.high = INFINITY;
+    }
     return q->how[0] != '0' + (char)visits_made ||
            (snprintf(q->by->why, sizeof q->by->why, "wrong"), false);
 }
@@ -339,4 +348,14 @@ Test(claims, visits_of_a_race) {
         cr_expect(!row.ok || (row.visits == visits_made && row.rounds == 10 * visits_made));
         evidence_free(&j.evidence);
     }
+}
+
+Test(claims, ctrl_c_keeps_whole_visits) {
+    static const quantity counting = {"x", .of = figure_speedup, .race = count_visit};
+    claim c = {.q = &counting, .share = 1, .settings = 1, .at = {{.how = "Ctrl-C", .tail = "x"}}};
+    claims_job j = {.claims = &c, .count = 1, .seconds = 1e-3, .progress = no_progress};
+    visits_made = 0;
+    cr_assert(claims_race(&j) && j.evidence.count == 1 && visits_made == 3);
+    cr_expect(j.evidence.rows->visits == 2 && isfinite(j.evidence.rows->low));
+    evidence_free(&j.evidence);
 }
