@@ -88,8 +88,8 @@ typedef struct stability {
  * PASSES_ENOUGH passes. */
 bool stability_write(FILE *out, const evidence *e, claim *claims, size_t count, stability *found);
 
-/* Standard deviations of the log of a ratio: between the rounds of a process, the passes of a
- * sitting, the sittings, and all passes. NaN: too few. */
+/* Standard deviations of the log of a ratio: within a process (from its interval), between the
+ * passes of a sitting, between sittings, and between all passes. NaN: too few. */
 typedef struct noise {
     double rounds, passes, sittings, all;
 } noise;

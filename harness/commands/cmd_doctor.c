@@ -82,7 +82,7 @@ static void write_noise(void) {
         const noise n = noise_of(&e);
         printf("\npasses of claims here: %zu in %zu sittings. Standard deviation of a ratio "
                "(median):\n"
-               "  %.2f %% between rounds of a process, %.2f %% between passes of a sitting",
+               "  %.2f %% within a process, %.2f %% between passes of a sitting",
                e.passes, e.sittings, 100 * n.rounds, 100 * n.passes);
         if (e.sittings > 1) printf(", %.2f %% between sittings", 100 * n.sittings);
         putchar('\n');
