@@ -173,15 +173,25 @@ static void write_table(report *r, const row *w) {
 }
 
 void report_busy(const report *r) {
+    FILE *out = r->table ? r->table : stderr;
     if (r->band > 0.1)
-        fprintf(r->table ? r->table : stderr,
+        fprintf(out,
                 "the machine is busy: a baseline differs from itself by %.0f %%; measure again\n",
                 100 * expm1(r->band));
+    else if (r->apart > 0.05)
+        fprintf(out,
+                "other work slowed some rounds: the quotient of two times differs from the speed\n"
+                "by up to %.0f %%; the speed compares the two within each round\n",
+                100 * expm1(r->apart));
 }
 
 void report_row(report *r, const row *line) {
     if (line->timed && line->is_baseline && isfinite(line->t.band))
         r->band = fmax(r->band, line->t.band);
+    if (line->timed && line->is_baseline) r->base = line->c, r->base_ns = line->t.ns.median;
+    if (line->timed && line->c == r->base)
+        r->apart =
+            fmax(r->apart, fabs(log(r->base_ns / line->t.ns.median) + line->t.log_ratio.median));
     if (r->csv) write_csv(r->csv, line);
     if (r->table) write_table(r, line);
 }

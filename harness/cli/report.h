@@ -14,6 +14,9 @@ typedef struct report {
     bool last_timed;
     bool colour;
     double band; /* the largest difference of a baseline from itself */
+    const nl_case *base;
+    double base_ns,
+        apart; /* the baseline's time; the largest |log(its time / a time) - log speed| */
 } report;
 
 /* report_file() opens results and writes the machine's facts beside them; without a path *csv is
@@ -25,7 +28,7 @@ bool report_written(FILE *csv, const char *path);
 /* False: cannot write the file; printed a message. After this call Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
-void report_busy(const report *r); /* names the cases in which a baseline differed from itself */
+void report_busy(const report *r); /* says whether other work disturbed the times */
 
 /* The number of failures that are printed; further failures appear in the table or the CSV only. */
 enum { FAILURES_MAX = 20 };

@@ -1,4 +1,5 @@
 /* Tests the reader of results with good files. SPDX-License-Identifier: MIT */
+#include "cli/report.h"
 #include "results.h"
 #include "verify/verify.h"
 
@@ -161,4 +162,37 @@ Test(results, every_verdict) {
         cr_assert(strcmp(r.rows->verdict, outcome_name(o)) == 0, "%s", r.rows->verdict);
         results_free(&r);
     }
+}
+
+/* Two rows: a baseline of 100 ns, and one with the time `ns` and the speed `speed`. */
+static void says_of_busy(double ns, double speed, double band, char text[300]) {
+    nl_case c;
+    char error[200];
+    cr_assert(case_parse("rmsnorm/forward/f32/4x8/normal", &c, error, sizeof error));
+    report r = {.table = NULL};
+    row base = {.c = &c,
+                .timed = true,
+                .is_baseline = true,
+                .t = {.ns = {100, 99, 101}, .band = band}};
+    row other = {.c = &c, .timed = true, .t = {.ns = {ns, ns, ns}}};
+    other.t.log_ratio = (estimate){-log(speed), 0, 0};
+    report_row(&r, &base), report_row(&r, &other);
+    r.table = tmpfile();
+    cr_assert(r.table);
+    report_busy(&r);
+    rewind(r.table);
+    text[fread(text, 1, 299, r.table)] = 0;
+    fclose(r.table);
+}
+
+Test(results, bench_explains_times_that_contradict_speeds) {
+    char text[300];
+    says_of_busy(50, 2.05, 0.01, text);
+    cr_expect(!*text, "%s", text);
+    says_of_busy(50, 1.6, 0.01, text);
+    cr_expect(strstr(text, "by up to 25 %"), "%s", text);
+    says_of_busy(40, 2, 0.01, text);
+    cr_expect(strstr(text, "by up to 25 %"), "%s", text);
+    says_of_busy(50, 1.6, 0.2, text);
+    cr_expect(strstr(text, "the machine is busy"), "%s", text);
 }
