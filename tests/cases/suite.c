@@ -215,8 +215,9 @@ static bool missing(const nl_problem *p, nl_arg *a, int *value) {
 
 /* Is there a case in which these two tensors of a layer have different strides? rows: the least
  * number of rows in a group. */
-static bool differ(nl_op op, nl_pass pass, nl_arg a, nl_arg b, size_t rows, bool in_place) {
-    for (const nl_case *c = cases.items; c < cases.items + cases.count; c++)
+static bool differ(const case_list *in, nl_op op, nl_pass pass, nl_arg a, nl_arg b, size_t rows,
+                   bool in_place) {
+    for (const nl_case *c = in->items; c < in->items + in->count; c++)
         if (c->problem.op == op && c->problem.pass == pass && c->gap[a] != c->gap[b] &&
             !(~case_args(c) & (NL_BIT(a) | NL_BIT(b))) && c->problem.inner >= rows &&
             !c->in_place == !in_place)
@@ -236,12 +237,31 @@ Test(suite, every_two_tensors_have_different_strides) {
                         both & ~nl_takes(op, pass))
                         continue;
                     const bool one = (nl_args[a].replaces | nl_args[b].replaces) & both;
-                    cr_expect(differ(op, pass, a, b, 0, false) &&
-                                  differ(op, pass, a, b, 17, false) &&
-                                  (one || differ(op, pass, a, b, 0, true)),
+                    cr_expect(differ(&cases, op, pass, a, b, 0, false) &&
+                                  differ(&cases, op, pass, a, b, 17, false) &&
+                                  (one || differ(&cases, op, pass, a, b, 0, true)),
                               "%s %s: %s and %s", nl_op_name(op), nl_pass_name(pass),
                               nl_args[b].name, nl_args[a].name);
                 }
+}
+
+/* The cases of `normlab try` find a kernel that confuses the strides of any two tensors. */
+Test(suite, the_short_suite_tells_tensors_apart) {
+    static const nl_arg tensors[2][4] = {{NL_X, NL_RESIDUAL, NL_Y, NL_RESIDUAL_OUT},
+                                         {NL_X, NL_DY, NL_DRESIDUAL, NL_DX}};
+    char error[700];
+    for (int back = 0; back < 2; back++) {
+        const nl_impl *impl = nl_find(back ? "rmsnorm/backward" : "rmsnorm/one_pass", "c");
+        case_list list = {0};
+        for (size_t g = 0; short_suite_subject(g); g++)
+            cr_assert(short_suite_add(g, impl, &list, error, sizeof error), "%s", error);
+        for (int a = 0; a < 4; a++)
+            for (int b = 0; b < a; b++)
+                cr_expect(differ(&list, NL_RMSNORM, back ? NL_BACKWARD : NL_FORWARD, tensors[back][a],
+                                 tensors[back][b], 0, false),
+                          "%d: %d and %d", back, a, b);
+        cases_free(&list);
+    }
 }
 
 /* NL_BIT() of the inputs that have a NaN or an infinity. */

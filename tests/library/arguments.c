@@ -254,28 +254,3 @@ Test(arguments, overlap) {
                 if (a != b && k.at[a] && k.at[b]) lay(&k, a, b);
     }
 }
-
-/* A call in place gives the same bits as a call with separate buffers. */
-Test(arguments, in_place) {
-    static unsigned char apart[sizeof arena];
-    for (size_t i = 0; i < nl_impl_count() * JOBS * 2 * NL_DTYPES; i++) {
-        const nl_impl *impl = nl_impl_at(i / 2 / NL_DTYPES / JOBS);
-        if (!nl_isa_runs(impl->isa)) continue;
-        call k = good(&jobs[i / 2 / NL_DTYPES % JOBS], impl);
-        k.p.dtype = (nl_dtype)(i / 2 % NL_DTYPES);
-        if (!nl_accepts(k.impl, &k.p)) continue;
-        expect(&k, NL_OK, "apart", NULL);
-        memcpy(apart, arena, sizeof arena);
-        for (int a = 0; a < k.count; a++)
-            for (int b = 0; b < k.count; b++)
-                if (may_replace(&k, a, b) && k.at[b] && (i % 2 || k.at[a] == region(a)))
-                    k.at[a] = k.at[b]; /* even i: the first possible input; odd i: the last */
-        expect(&k, NL_OK, "in place", NULL);
-        for (int a = 0; a < k.count; a++) {
-            if (!writes(k.job, k.names[a]) || !k.at[a] || a == k.count - 1) continue;
-            if (memcmp(k.at[a], apart + (region(a) - arena), bytes(&k, a)))
-                cr_assert_fail("%s %s: in place, %s differs", k.impl->name,
-                               nl_dtype_name(k.p.dtype), k.names[a]);
-        }
-    }
-}

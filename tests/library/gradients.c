@@ -1,5 +1,5 @@
-/* Compares the reference's gradients with difference quotients of its forward pass, and with
- * identities of exact gradients. SPDX-License-Identifier: MIT */
+/* Compares the reference's gradients with identities of exact gradients.
+ * SPDX-License-Identifier: MIT */
 #include "layer.h"
 #include "runs.h"
 
@@ -7,67 +7,6 @@
 #include <float.h>
 
 static run r, other; /* not shared: every test runs in its own process */
-
-/* The loss of r: sum(dy * y), and with dresidual also sum(dresidual * residual_out). */
-static long double loss(void) {
-    long double sum = 0;
-    compute(&r, NL_FORWARD, 1);
-    for (size_t i = 0; i < r.p.n * r.p.c * r.p.s; i++) {
-        sum += r.dy[i] * (gain(&r, i) * r.out.xhat[i] + (double)r.beta[feature(&r.p, i)]);
-        if (r.dresidual) sum += (long double)r.dresidual[i] * r.out.sum[i];
-    }
-    return sum;
-}
-
-static void judge_slope(const char *what, size_t i, long double slope, long double got,
-                        long double error) {
-    if (!near(got, slope, error))
-        cr_assert_fail("%s %zux%zux%zu: %s[%zu] = %.12Lg, but the slope of the loss is %.12Lg",
-                       nl_op_name(r.p.op), r.p.n, r.p.c, r.p.s, what, i, got, slope);
-}
-
-/* Compares the slope of the loss along each element of v with the gradient `got`. */
-static void judge_slopes(const char *what, double *v, const double *got, const double *scale,
-                         size_t count) {
-    const double h = 0x1p-13;
-    for (size_t i = 0; i < count; i++) {
-        const double keep = v[i];
-        v[i] = keep + h;
-        long double up = loss();
-        v[i] = keep - h;
-        judge_slope(what, i, (up - loss()) / (2 * h), got[i], 0x1p-20L * scale[i]);
-        v[i] = keep;
-    }
-}
-
-/* Central differences. The error of a quotient for x is h^2 = 2^-26 and the rounding of xhat. For
- * gamma and beta it is only rounding, because the loss is linear in both. */
-Test(gradients, gradients_are_slopes) {
-    static const struct kind easy = {"easy", 0.5, 1, 0.25f, false};
-    static double dresidual[MAX];
-    for (int i = 0; i < MAX; i++) dresidual[i] = 1.5 - i % 7;
-    for (size_t k = 0; k < 4 * NL_OPS; k++) {
-        if (!fill(&r, (nl_op)(k / 4), &easy, shapes[k % 4])) continue;
-        if (r.fused) r.dresidual = dresidual;
-        other = r;
-        compute(&other, NL_BACKWARD, 1);
-        const size_t count = r.p.n * r.p.c * r.p.s;
-        judge_slopes("dx", r.x, other.out.dx, other.out.dx_scale, count);
-        if (is_gated(&r.p))
-            judge_slopes("dgate", r.gate, other.out.dgate, other.out.dgate_scale, count);
-        for (size_t j = 0; j < 2 * r.p.c; j++) {
-            float *v = j & 1 ? &r.beta[j / 2] : &r.gamma[j / 2], keep = *v, h = 0x1p-3f;
-            const long double *got = j & 1 ? other.out.dbeta : other.out.dgamma;
-            const long double *scale = j & 1 ? other.out.dbeta_scale : other.out.dgamma_scale;
-            *v = keep + h;
-            long double up = loss();
-            *v = keep - h;
-            judge_slope(j & 1 ? "dbeta" : "dgamma", j / 2, (up - loss()) / (2 * h), got[j / 2],
-                        0x1p-40L * (scale[j / 2] + fabsl(up)));
-            *v = keep;
-        }
-    }
-}
 
 /* A scale is at least as large as its number, and no larger than its terms allow. The gradients
  * satisfy sum(dx) = 0 and sum(dx * xhat) = r * sum(g * xhat) * eps / (var + eps). */
