@@ -43,5 +43,5 @@ const nl_impl *normlab_kernel(size_t i) {
     _Static_assert(0, "name the kernel, on the command line: -DNL_NAME='\"rmsnorm/mine\"'")
 #endif
 
-/* Plain C accepts every type; optimized/ accepts NL_VEC_DTYPES (vec.h). */
+/* .dtypes of most kernels in plain C; in optimized/: NL_VEC_DTYPES (vec.h). */
 #define NL_ALL_DTYPES (NL_BIT(NL_DTYPES) - 1)

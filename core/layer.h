@@ -73,7 +73,7 @@ static const struct nl_arg_row {
     [NL_DGATE] = {"dgate", NL_TENSOR, NL_BIT(NL_GATE)},
 };
 
-/* NL_BIT() of each argument that any layer has in a pass; nl_takes() is for one layer. */
+/* Masks of NL_BIT(): the union of all layers' arguments in a pass. nl_takes(): one layer's. */
 extern const struct nl_pass_row {
     const char *name;
     unsigned needs, reads, writes;

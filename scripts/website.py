@@ -91,7 +91,7 @@ def in_lists(text):
 
 
 def as_markdown(text):
-    """GitHub's Markdown as Python-Markdown reads it: a list may follow a paragraph, and details hold Markdown."""
+    """Rewrites GitHub's Markdown for Python-Markdown: a blank line before lists, Markdown inside <details>."""
     text = re.sub(r"<details( open)?>", r'<details\1 markdown="1">', text)
     text = re.sub(r"(<summary>.*?</summary>)\n(?=\S)", r"\1\n\n", text)
     return re.sub(r"(?m)^(?!\s*(?:[-*] |\d+\. |\||#|>|<!--))(\S.*\n)(?=(?:- |1\. )\S)", r"\1\n", text)

@@ -27,7 +27,7 @@ bool scan_error(const scan *s, size_t line, const char *format, ...);
  * when printed, send escape sequences to a terminal. */
 bool is_control(char c);
 
-/* Reads a file as NUL-terminated text, which the caller frees; NULL if it fails. Rejects control
+/* Reads a file as NUL-terminated text, which the caller frees. False: *text is NULL. Rejects control
  * characters. */
 bool scan_file(scan *s, char **text);
 

@@ -55,7 +55,7 @@ static size_t draw(draws *d, size_t count) {
     return (size_t)(random_uniform(d->stream, d->next++) * (double)count);
 }
 
-/* Returns the end of an alternative in braces: the next ',' or '}'. */
+/* Returns the end of an alternative: the next ',' or '}' outside inner braces. */
 static const char *alternative_end(const char *text) {
     for (int depth = 0; depth || (*text != ',' && *text != '}'); text++)
         depth += (*text == '{') - (*text == '}');

@@ -25,7 +25,7 @@ typedef struct job {
     const attempt_options *o;
     report out;
     size_t checked, failed, unbounded; /* numbers of cases; unbounded: without a bound */
-    double share;                      /* the largest error over its bound */
+    double share;                      /* the largest quotient error / bound */
     bool batches;                      /* some cases had several batches */
     char depends[400];                 /* how bits depend on the batch, in the first such case */
     row first;                         /* the first failure */

@@ -330,7 +330,7 @@ int cmd_check(int argc, char **argv) {
     if (input_ok) fprintf(stderr, "\n");
     if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared%s\n",
-                o.impl ? ": --impl selects none that takes a case; see `normlab list`" : "");
+                o.impl ? ": --impl has no kernel for these cases; see `normlab list`" : "");
     hints_print(stderr, NULL, say_when, &j);
     bool written = report_written(j.out.csv, j.out.path),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;

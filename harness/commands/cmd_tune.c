@@ -274,7 +274,9 @@ int cmd_tune(int argc, char **argv) {
     fprintf(file.file, "# normlab tune: %s, %d threads\n", nl_isa_best(), o.threads);
     ok = nl_tuning_write(file.file, &t);
     if (o.out) ok = replace_end(&file, ok);
-    if (!ok) fprintf(stderr, "normlab: cannot write the file: %s\n", strerror(errno));
+    if (!ok)
+        fprintf(stderr, "normlab: cannot write %s: %s\n", o.out ? o.out : "stdout",
+                strerror(errno));
     char *path = o.out ? realpath(o.out, NULL) : NULL;
     if (ok) fprintf(stderr, "\nTo use it: export NL_TUNING='%s'\n", path ? path : "FILE");
     free(path);

@@ -59,7 +59,7 @@ enum { UNGATED, GATE_LAST, GATE_FIRST, GATE_TWICE, SIGMOID_LAST, SIGMOID_FIRST }
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
-/* output; COPIED: y is x, or dx is dy; NO_BRACKETS: x - mean * rstd */
+/* `output`. COPIED: y is x, or dx is dy; NO_BRACKETS: y is x - mean * rstd */
 enum { COMPUTED, COPIED, NOT_NORMALIZED, RSTD_ALONE, NO_BRACKETS };
 enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 }; /* bits: undivided, stale */
 /* bits of shifted */
@@ -88,7 +88,7 @@ enum { NOTHING, RELU, SILU, GELU, GELU_TANH, GELU_FAST }; /* activation, after t
 enum { CLIP_XHAT = 1, CLIP_OUTPUT };                      /* clipped */
 /* more types of `to`, after those of nl_dtype; a GRID has equal steps */
 enum { E4M3 = NL_DTYPES, E5M2, TF32, BITS_4, GRID };
-/* bits of rounds; STEPS: all results, such as x - mean and gain * xhat */
+/* bits of `rounds`. STEPS: every result, such as x - mean and gain * xhat */
 enum {
     A_X = 1 << 0,
     A_SUM = 1 << 1,

@@ -80,7 +80,7 @@ static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
         if (v == 0 && i % row < from) from = i % row;
     }
     if (added)
-        snprintf(cause, size, "NaN: %s was added to what was there before the call, not set",
+        snprintf(cause, size, "NaN: the old values of %s were added to, not overwritten",
                  nl_args[o].name);
     else if (unwritten)
         snprintf(cause, size, "NaN: %zu element%s of %s %s never written", unwritten,
@@ -223,7 +223,7 @@ static bool find_length(const enquiry *q, char *cause, size_t size) {
     if (right)
         snprintf(cause, size,
                  "right in rows of %d. Here each row has a wrong factor or offset: its sums of %zu "
-                 "terms lose digits, or elements",
+                 "terms are inexact or incomplete",
                  SHORT, p->c);
     return right;
 }

@@ -232,7 +232,7 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     print_others(j, out);
     fprintf(out,
             "one unit         2^%d * %s\n"
-            "the bound        that of a two-pass with one accumulator\n",
+            "the bound        a two-pass kernel's, with one accumulator\n",
             (int)lroundl(log2l(ref_unit(p->dtype))),
             p->pass == NL_BACKWARD ? "the size of the terms (docs/verification.md)"
                                    : "(|gain| * max(1, |xhat|) + |beta|)");

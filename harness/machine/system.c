@@ -33,7 +33,7 @@ static void clocksource(exam *e) {
     finding *f = exam_add(e, "clocksource", level, NULL, "%.32s (available: %.64s)", now, all);
     if (level != FINDING_GOOD)
         snprintf(f->advice, sizeof f->advice,
-                 "Reads may be slow, see timer. If tsc is available: echo tsc | sudo tee "
+                 "Clock reads may be slow: see timer. If tsc is available: echo tsc | sudo tee "
                  "%s/current_clocksource",
                  dir);
 }

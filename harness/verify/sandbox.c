@@ -26,7 +26,7 @@ static const char never[] =
     "futimesat fsetxattr removexattr lremovexattr shmget msgget semget mq_open mq_unlink "
     "ioprio_set sched_setscheduler sched_setparam sched_setattr";
 
-/* System calls that start or signal processes. */
+/* System calls that concern other processes. */
 static const char of_processes[] =
     "fork vfork tkill rt_sigqueueinfo rt_tgsigqueueinfo pidfd_send_signal socketpair setpgid "
     "setsid";

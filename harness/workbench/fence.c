@@ -163,7 +163,7 @@ static bool run(const compiled *c, const char *words, const char *output, const 
     return command_run_fenced(&run, c->folder, output, messages, error, size);
 }
 
-/* The first error, without the list of files around it. */
+/* Says the compiler's messages from the first error on, without the list of files of -H. */
 static void say_error(const char *messages, char *error, size_t size) {
     const char *at = strstr(messages, "error:"),
                *list = at ? strstr(at, "\nMultiple include") : NULL;

@@ -118,7 +118,7 @@ def planted(results):
 
 
 def of_cliffs(folder):
-    """The slide `growth` has a circle where the time grows by more than the limit's factor: at 16, not at 4 or 64."""
+    """The slide `growth` circles only 16, where the time grows by a much larger factor than the limit's time."""
     folder.mkdir()
     lines = ["case,impl,isa,op,pass,dtype,data,n,c,s,threads,bytes,ns,limit_gbps,options,verdict,flag"]
     for c, ns, gbps in ((1, 10, 1), (4, 39, 1), (16, 313, 1), (64, 5008, 0.25)):

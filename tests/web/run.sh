@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests the figures of the site. The library in WebAssembly must give the bits of the native build, each figure must
-# work in a browser, and the browser must find planted faults. Exit code 77 (not run) without node.js or a browser.
+# work in a browser, and both tests must find planted faults. Exit code 77 (not run) without node.js or a browser.
 # Usage: tests/web/run.sh BUILD, a build of this project; build/site has the site. SPDX-License-Identifier: MIT
 . "$(dirname "$0")/../shell/browser.sh"
 build=$1 html=build/site/html
