@@ -1,4 +1,4 @@
-/* The clock of every measurement. SPDX-License-Identifier: MIT */
+/* The clock that every measurement uses. SPDX-License-Identifier: MIT */
 #pragma once
 
 /* Nanoseconds of a monotonic clock. */

@@ -23,8 +23,8 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Is it a control character? Of these, a file may contain only tabs and line ends: others could,
- * when printed, send escape sequences to a terminal. */
+/* Is it a control character? A file may contain tabs and line ends only: a terminal would obey
+ * other control characters. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees. False: *text is NULL. Rejects control
@@ -40,7 +40,7 @@ bool scan_record(scan *s);
 
 bool ends_with(const char *text, const char *end);
 
-/* Makes the path of a file beside FOO.csv: FOO and the ending. False: the path is too long. */
+/* Makes FOO and the ending from FOO.csv or FOO. False: the path is too long. */
 enum { CSV_PATH = 4096 };
 bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
 

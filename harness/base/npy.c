@@ -36,7 +36,7 @@ double npy_value(const npy *a, size_t i) {
     return nl_load(npy_type_of(a->type)->dtype, a->data, i);
 }
 
-/* As in NumPy, an axis of length 0 counts as 1 here: the product of the others must fit. */
+/* As in NumPy, the product of the axes that are not 0 must fit in memory, even if an axis is 0. */
 bool npy_count(npy *a, size_t bytes_each) {
     size_t product = 1, most = PTRDIFF_MAX / bytes_each;
     bool empty = false;
@@ -130,7 +130,7 @@ static bool eat_header(const char **p, header *h, npy *a) {
         if (strcmp(key, "descr") == 0) {
             bit = 1;
             h->fields = eat(p, "[");
-            if (h->fields) return true; /* the caller refuses it */
+            if (h->fields) return true; /* the caller refuses such a type */
             if (!eat_string(p, h->type, sizeof h->type)) return false;
         } else if (strcmp(key, "fortran_order") == 0) {
             bit = 2;

@@ -28,9 +28,9 @@ typedef struct npy_type {
 } npy_type;
 
 const npy_type *npy_type_of(char letter);         /* NULL: none */
-const npy_type *npy_type_named(const char *name); /* by "f4" */
+const npy_type *npy_type_named(const char *name); /* as in a file: "f4" */
 
-double npy_value(const npy *a, size_t i); /* of element i */
+double npy_value(const npy *a, size_t i); /* element i */
 
 /* Sets the count from the shape. False: more elements than memory can address. */
 bool npy_count(npy *a, size_t bytes_each);

@@ -16,6 +16,6 @@ void random_words(uint64_t stream, uint64_t index, uint32_t out[4]);
 double random_uniform(uint64_t stream, uint64_t index);
 double random_normal(uint64_t stream, uint64_t index);
 
-/* Caches the stream's first `count` normal numbers, or as many as fit. Do not call this while
+/* Caches the stream's first `count` normal numbers, up to a limit. Do not call this while
  * another thread draws numbers. */
 void random_keep(uint64_t stream, uint64_t count);

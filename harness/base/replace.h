@@ -6,7 +6,7 @@
 #include <stdio.h>
 
 typedef struct replacement {
-    FILE *file;               /* to write into */
+    FILE *file;               /* the caller writes here */
     char *target, *temporary; /* temporary NULL: writes directly to the path, a device or pipe */
 } replacement;
 

@@ -19,7 +19,8 @@ estimate stats_median(double *values, size_t n, double confidence);
 /* The fewest passes, or sittings, that give an interval. */
 enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 };
 
-/* A process, or a visit of a race, is undisturbed if it took at most this many times the least time. */
+/* A process, or a visit of a race, is undisturbed if its time is at most this factor times the
+ * shortest time. */
 #define QUIET_WITHIN 1.02
 
 /* The median of n values that each come from many rounds, such as passes, with a 95 % interval.

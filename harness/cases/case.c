@@ -224,7 +224,7 @@ static char *component(char **rest) {
     return start;
 }
 
-/* Is each argument that an option names in `allowed`? False: error lists the allowed ones. */
+/* Are all arguments `named` by the option also `allowed`? If not, error lists the allowed ones. */
 static bool check_args(const nl_case *c, const char *option, unsigned named, unsigned allowed,
                        char *error, size_t error_size) {
     const nl_problem *p = &c->problem;

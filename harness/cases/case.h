@@ -27,8 +27,8 @@ typedef struct nl_case {
     float gain;        /* multiplies the gain (gamma, or 1 + gamma) and beta */
     cache_state cache;
     bool streaming; /* the measured bandwidth limit uses streaming stores */
-    int threads;    /* 0: as --threads says */
-    int team;       /* number of threads that OpenMP grants to any request; 0: as usual */
+    int threads;    /* 0: the value of --threads */
+    int team;       /* the most threads that OpenMP grants a kernel; 0: as usual */
     size_t gap[NL_ARGS], outer_gap[NL_ARGS]; /* elements after each row, and after `inner` rows */
     unsigned skew[NL_ARGS];                  /* bytes from the start of a page to each buffer */
     data_kind kind[NL_ARGS];                 /* .value is NULL: the default kind (x: from a file) */
@@ -40,7 +40,7 @@ typedef struct nl_case {
 /* Parses a spelling without braces. False: error names the wrong part and what it may be. */
 bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 
-/* Is x's kind `exact`, and has no other input a kind of its own? */
+/* Is x's kind `exact`, and do all other inputs have the default kind? */
 bool case_is_exact(const nl_case *c);
 
 /* Are all summed inputs independent random values? */
@@ -49,7 +49,7 @@ bool case_is_random(const nl_case *c);
 /* Returns the OR of NL_BIT() of the call's arguments. */
 unsigned case_args(const nl_case *c);
 
-/* The choice of nl_forward(NULL, ...) or nl_backward(NULL, ...), which do not stream in place. */
+/* What nl_forward(NULL, ...) or nl_backward(NULL, ...) runs. In place, AUTO does not stream. */
 const nl_impl *case_best(const nl_case *c, int threads);
 
 /* Returns the output that may overwrite this input, or NL_ARGS. */

@@ -1,5 +1,5 @@
-/* Makes a covering array's rows greedily. A row begins with the first three classes that have not
- * met. Each other dimension, in random order, gets the class that covers most new
+/* Makes a covering array's rows greedily. A row begins with the first triple of classes that no row
+ * has. Each other dimension, in random order, gets the class that covers most new
  * triples. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "base/random.h"
@@ -119,7 +119,7 @@ static void have_met(maker *m, const size_t *row) {
                 set_left(m, row[d], row[e], row[f], false);
 }
 
-/* Calls visit with every three classes of three dimensions. */
+/* Calls visit for every triple of classes of three dimensions. */
 static bool each_three(maker *m,
                        bool (*visit)(maker *m, const size_t of[3], const size_t class[3])) {
     const covering_table *t = m->t;

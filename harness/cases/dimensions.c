@@ -183,7 +183,7 @@ static size_t class_count(const struct dimension *m) {
     return count;
 }
 
-/* Do the values of this class hide errors of other classes? */
+/* Do the values of this class hide what other classes do to the output? */
 static bool hides(const struct dimension *m, size_t class) {
     return strstr(m->classes[class], " !");
 }
@@ -310,7 +310,7 @@ bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_si
         family_classes(f, &k);
         rows r = {&k, {.stream = stream + f, .turns = turns}, 0, list, error, error_size};
         if (!covering_make(&k.t, stream + FAMILIES + 1, take_row, &r)) return false;
-        /* most of these rows have strides, and say nothing of kernels without strides */
+        /* most of these rows have strides, so they do not test kernels without strides */
         k.t.with = OP | DTYPE;
         if (keep_class(&k, "strides", 0) &&
             !covering_make(&k.t, stream + FAMILIES + 1, take_row, &r))

@@ -6,8 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
-/* The arguments of a value. Element i of the array is element e of m in group g, and has feature j;
- * `stream` is the array's random stream. */
+/* The arguments of data_kind.value: element i of the array is element e of group g (of size m), and
+ * belongs to feature j; `stream` is the array's random stream. */
 typedef struct place {
     uint64_t stream;
     size_t i, g, e, m, j;

@@ -9,7 +9,7 @@ enum { EXHIBIT_CASES = 3 };
 
 typedef struct exhibit {
     const char *name;
-    const char *report;                      /* "pytorch/pytorch#51102"; NULL: nothing public */
+    const char *report;                      /* "pytorch/pytorch#51102"; NULL: no report */
     const char *data;                        /* describes x in a few words */
     const char *wrong;                       /* the wrong result in the report */
     const char *cases[EXHIBIT_CASES];        /* spellings, in which "*" stands for museum:NAME */

@@ -26,7 +26,7 @@ static const char *const suite[] = {
     ROWS "/{forward,backward}/{f32,bf16}/2x" MODELS "/normal",
     ROWS "/{forward,backward}/f32/2x" MODELS "/normal/residual/eps=0.1",
     "batchnorm/{forward,backward,inference}/f32/{2x4100x3,2x3x32769,1x2x50176,32x64x49}/normal",
-    /* means from one to a million sigma away, in short rows and long ones */
+    /* means of one to a million sigma, in short and in long rows */
     "{layernorm,rmsnorm,batchnorm}/forward/f32/33x40/offset:{1..1048576*16}/eps=1e-12",
     "layernorm/forward/f32/2x{1536,5120}/offset:{16,256,4096}",
     "batchnorm/forward/f32/{5120x2,4x3x1280}/offset:{16,256,4096}",
@@ -176,7 +176,7 @@ static const char *const thorough_suite[] = {
     /* two calls at once, with and without optional arguments */
     ROWS "/{forward,backward}/f32/16x1100/normal{,/residual,/no-affine,/threads=2}",
     "batchnorm/{forward,backward,inference}/f32/{16x1100,16x11x100}/normal{,/no-affine,/threads=2}",
-    /* sums between the largest f16 and infinity */
+    /* sums above the largest f16 that still round to it */
     ROWS "/forward/f16/3x16/ramp:65504/residual",
     ROWS "/backward/f16/3x16/normal/dresidual=ramp:65504",
     /* means that no 16-bit type holds, in wide rows */
@@ -196,7 +196,7 @@ static const char *const thorough_suite[] = {
     "batchnorm/inference/" TYPES "/3x4x40/normal{,/no-gamma}{,/no-beta}{,/in-place}" HOW,
     "batchnorm/backward/" TYPES
     "/3x4x40/normal{,/no-gamma}{,/no-dgamma}{,/no-dbeta}{,/in-place}" HOW,
-    /* every place of the outputs with absent arguments, on values that hide nothing */
+    /* every choice of outputs in place, with absent arguments, on values that hide no error */
     ROWS "/forward/" TYPES SHORT_MANY_WIDE IN_ANY_PLACE "{,/no-gamma}",
     ROWS "/forward/{f16,bf16}" SHORT_MANY_WIDE IN_ANY_PLACE "{,/no-gamma}/cast-before-weight",
     "layernorm/forward/" TYPES SHORT_MANY_WIDE
@@ -273,7 +273,7 @@ static void add_batch(sink *to, nl_pass pass, const char *shape, size_t spike) {
     if (spike && pass != NL_INFERENCE) add(to, batch_heads[pass], "f32", shape, tail);
 }
 
-/* Writes the sizes just below, at and just above a threshold; `twice` adds one above its double. */
+/* Writes the sizes just below, at and just above threshold t; `twice`: also just above 2 t. */
 static void around(char *text, size_t size, size_t t, size_t unit, bool twice) {
     const size_t below = t > unit ? t - unit : t;
     snprintf(text, size, twice ? "{%zu,%zu,%zu,%zu}" : "{%zu,%zu,%zu}", below, t, t + unit,
@@ -352,7 +352,7 @@ static void add_gated_threshold(sink *to, nl_pass pass, nl_threshold t) {
         "normal{,/in-place}");
 }
 
-/* Adds cases around each threshold of all implementations, once. */
+/* Adds cases around each threshold, once even if several implementations publish it. */
 static void add_thresholds(sink *to) {
     enum { MOST = 512 };
     static struct seen {

@@ -43,8 +43,8 @@ typedef enum family {
  * rows, and the values within a class, depend on the seed. */
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
-/* Adds rows without strides: for each layer and type, any two compatible classes meet. The rows of
- * covering_cases() promise this of single classes. */
+/* Adds rows without strides: for each layer and type, any two compatible classes meet. Without
+ * strides, covering_cases() has each class for each layer and type, but not each pair. */
 bool contiguous_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 /* Adds the seed's case number `index`: each dimension gets a random class, often the default. */

@@ -14,8 +14,8 @@ typedef enum claim_verdict { SUPPORTED, REFUTED, EQUAL, UNRESOLVED, CLAIM_VERDIC
 /* "SUPPORTED", "REFUTED", "SAME", "NOT RESOLVED" */
 const char *claim_verdict_name(claim_verdict v);
 
-/* The claim holds if the figure lies between low and high. If these are equal, the figure must lie
- * within the margin around them. */
+/* The claim holds if the figure lies between low and high or, if low equals high, within the margin
+ * around this number. */
 typedef struct predicate {
     double low, high;
 } predicate;

@@ -63,15 +63,15 @@ static entry *make_plan(claims_job *j, size_t *total) {
     return all;
 }
 
-/* A large case has one long visit: its calls take their time from memory, which is never quiet on a
- * shared machine. If a visit takes the time of all visits, two are made. */
+/* A large case has one long visit: memory limits its calls, and the memory of a shared machine is
+ * never quiet. If one visit takes the time planned for all visits, only two are made. */
 static void visit_race(claims_job *j, race *by, entry *e) {
     const double share = (e->large ? 4 : 1) * j->seconds / (double)e->planned, begin = clock_ns();
     race_result r = {0};
     question q = {by, e->s->how, e->s->tail, {NULL}};
     by->seconds = share;
     const bool ok = e->c->q->race(&q, &r);
-    if (interrupted() && e->visits) return; /* its few rounds would spoil the earlier visits */
+    if (interrupted() && e->visits) return; /* a cut visit would spoil the earlier ones */
     if (!ok) snprintf(e->why, sizeof e->why, "%.299s", by->why);
     e->visit[e->visits++] = r;
     if (!ok)
@@ -91,7 +91,7 @@ static bool add_race(claims_job *j, const entry *e) {
     return evidence_add(&j->evidence, &row);
 }
 
-/* Units of the estimate of the remaining time: visits of VISITS. */
+/* The time of some visits, to estimate the remaining time. Unit: one of VISITS visits. */
 static size_t weight(const entry *e, size_t visits) {
     return visits * (e->large ? 4 * VISITS : 1);
 }

@@ -39,8 +39,8 @@ enum { VISITS = 4 };
 
 /* The row of a race. Of several visits those count whose quiet rounds were not disturbed: the
  * geometric mean of both times is at most QUIET_WITHIN times the least. The ratio is the mean over
- * their quiet rounds; its interval is Student's over the visits, or, of one or two visits, contains
- * the intervals over rounds. After a single visit the ratio is the median over all rounds. */
+ * their quiet rounds; its interval is Student's over the visits or, if only one or two count,
+ * contains their intervals over rounds. If count is 1, the ratio is the median over all rounds. */
 race_row race_row_of(const race_result *visits, size_t count);
 
 /* False: out of memory. */

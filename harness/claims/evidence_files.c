@@ -112,7 +112,7 @@ static const char *const facts[FACTS] = {"cpu",   "family", "cpus", "caches", "k
                                          "quick", "races",  "date", "crc"};
 
 typedef struct origin {
-    char fact[FACTS][256]; /* "": not said */
+    char fact[FACTS][256]; /* "": missing */
     double when;           /* in seconds; NaN: not known */
 } origin;
 

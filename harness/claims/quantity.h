@@ -7,16 +7,16 @@
 
 /* A measurement: its mode and case. */
 typedef struct question {
-    race *by;               /* by->why gets the reason if it fails */
+    race *by;               /* by->why: the reason of a failure */
     const char *how, *tail; /* "simd", "forward/f32/64x1024/normal" */
     fixture *two[2];        /* fixtures of LayerNorm and RMSNorm, if nothing is timed */
 } question;
 
-/* same: the figure that means no difference, or NaN. A timed quantity has `race`, and `of` to
- * convert its log ratio. Any other quantity has `get`, or `compute` from the fixture of LayerNorm
- * (side 0) or RMSNorm (1); `alone` if it needs no fixtures, and `pass` if it exists for that pass
- * only. Sentences have the form BEFORE figure AFTER or, if RMSNorm needs more than LayerNorm, NEEDS
- * difference MORE, or NEEDS ratio TIMES. */
+/* same: the figure that means no difference, or NaN. A timed quantity has race(), and of(), which
+ * converts its log ratio. Any other quantity has get(), or compute(), which gets the fixture of
+ * LayerNorm (side 0) or RMSNorm (1). alone: needs no fixtures. pass: the only pass, or NULL.
+ * Sentences read BEFORE figure AFTER or, if RMSNorm needs more than LayerNorm, NEEDS difference
+ * MORE, or NEEDS ratio TIMES. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;

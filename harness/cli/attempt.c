@@ -35,7 +35,7 @@ typedef struct job {
 /* Shows what a kernel under construction prints. */
 static struct {
     const nl_case *c; /* NULL: do not show the kernel's output */
-    size_t cases;     /* in which the kernel printed */
+    size_t cases;     /* number of cases in which the kernel printed */
 } talk;
 
 /* Shows the output of a case's first call. */

@@ -195,7 +195,6 @@ static bool grade_error(grading *j, const part *p) {
     return true;
 }
 
-/* Notes the parts that are not run: speed and error of a wrong kernel, or all parts. */
 void grade_nothing(grading *j, const part *p, const char *why) {
     mark *k = mark_part(j, p);
     snprintf(k->text, sizeof k->text, "%.*s", (int)sizeof k->text - 1, why);

@@ -9,7 +9,7 @@
 #include <math.h>
 #include <string.h>
 
-/* Our own rung on the widest instruction set that runs here. A loaded kernel may have its name. */
+/* Our rung of this name, on the widest ISA here. A loaded kernel may have the same name. */
 static const nl_impl *rung_for(const char *name, const nl_problem *p) {
     const nl_impl *widest = NULL;
     for (size_t i = 0; i < nl_impl_count(); i++) {

@@ -8,7 +8,7 @@
 #include <stdbool.h>
 
 typedef struct pass_plan {
-    int passes;         /* to make */
+    int passes;         /* number of passes to make */
     const char *folder; /* created if it does not exist; passes are added to it */
     const void *context;
     bool (*run)(const void *context, const char *folder, unsigned seed); /* makes one pass */
@@ -26,7 +26,7 @@ typedef struct process {
     char **argv;
     size_t count;
     bool lost;  /* a word is missing, for lack of memory */
-    int number; /* in its pass, from 1; 0: the only one. NL_PASS tells the process */
+    int number; /* from 1 among the processes of a pass; 0: the only one. Sets NL_PASS */
 } process;
 __attribute__((format(printf, 2, 3))) void process_word(process *p, const char *format, ...);
 

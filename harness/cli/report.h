@@ -28,12 +28,12 @@ bool report_written(FILE *csv, const char *path);
 /* False: cannot write the file; printed a message. After this call Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
-void report_busy(const report *r); /* says whether other work disturbed the times */
+void report_busy(const report *r); /* prints a line if other work disturbed the times */
 
 /* The number of failures that are printed; further failures appear in the table or the CSV only. */
 enum { FAILURES_MAX = 20 };
 
-/* Print on stderr the failure, its reason, and a command to repeat it (with threads above 1). */
+/* Print on stderr the failure, its reason, and a command that repeats the call. */
 void report_failure(const row *line, int threads);
 void report_repeat(const nl_case *c, const char *impl, const char *isa, int threads);
 

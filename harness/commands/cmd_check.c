@@ -125,7 +125,7 @@ static void note_batch(const nl_case *c, const nl_impl *m, const verdict *v) {
     print_folded(stderr, 5, v->why);
 }
 
-/* Notes which check came closest to its bound, and how many cases were for these kernels. */
+/* Notes which check came closest to its bound, and how many of the cases had a verdict. */
 static void note_case(job *j, size_t number, const nl_case *c, const nl_impl *m, const verdict *v) {
     const double share = v->bound_u > 0 ? v->error_u / v->bound_u : 0;
     if (number < j->o->cases.count && number + 1 != j->last) j->judged++, j->last = number + 1;

@@ -70,7 +70,7 @@ static void usage(FILE *out) {
             "Exit codes: 0 done, 1 something was wrong or nothing was compared, 2 bad usage.\n");
 }
 
-/* A full disk may fail only the last write to stdout. */
+/* On a full disk, perhaps only the last write to stdout fails. */
 static int finish(int code) {
     if (fflush(stdout) == 0 && !ferror(stdout)) return code;
     if (code == NL_EXIT_OK) fprintf(stderr, "normlab: writing to stdout: %s\n", strerror(errno));

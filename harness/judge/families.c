@@ -120,7 +120,7 @@ static void add_roundings(mistake_list *l) {
         }
 }
 
-/* Adds types of fewer bits. scaled: a scale maps the largest |x| to the type's largest number. */
+/* Adds roundings to fewer than 16 bits or to TF32. scaled: the largest |x| is scaled to 448. */
 static void add_formats(mistake_list *l) {
     static const struct {
         int what, to;

@@ -121,7 +121,7 @@ typedef struct formula {
         cuts_off;            /* bits of the rounded values; their type; bits rounded towards zero */
     int squares_in, sums_in; /* 0, or 1 + the type of the squares, or of all sums */
     int terms_exact;         /* the sums are rounded, the terms are not */
-    int mean_is_first;       /* x[0] */
+    int mean_is_first;       /* x[0] replaces the mean */
     int less;                /* bits of the sums whose divisor is 1 too small */
     int undivided;           /* bits of the sums that are divided by `divisor` */
     int stale;               /* bits of the statistics taken from the previous or the first group */
@@ -139,7 +139,7 @@ typedef struct formula {
     size_t member, members_end;     /* the elements of a group that are summed */
     int squares_whole;              /* the squares are summed over all elements */
     int mean_whole;                 /* the mean is summed over all elements */
-    int activation, clipped, drops; /* drops: 0 if the subject's y is 0 */
+    int activation, clipped, drops; /* drops: 0 where the subject has 0 */
     int x_is_y;                     /* y replaces x */
     int updated;                    /* inference first updates the statistics; 2: unbiased */
     int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */

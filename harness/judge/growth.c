@@ -108,7 +108,7 @@ const char *growth_mechanism(const subject *s, const growth *all, const growth *
     return NULL;
 }
 
-/* In floats y = x * a + b is a multiple of the last digit of x * a, far above y's last digit. */
+/* Is y = x * a + b in float? Then, if x * a and b cancel, y is a multiple of x * a's last digit. */
 static bool is_folded(const subject *s) {
     const nl_problem *p = s->p;
     size_t far = 0, multiples = 0;

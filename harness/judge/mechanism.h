@@ -106,7 +106,7 @@ pattern growth_pattern(const subject *s, double *rest);
 /* Fits a line to log(error) against log(kappa), over the groups with 2 units or more. decides:
  * enough groups, over a large enough range of kappa, lie near the line. */
 typedef struct growth {
-    double slope, half_width; /* of its 95 % interval */
+    double slope, half_width; /* half the width of the slope's 95 % interval */
     double correlation, low, high;
     double log_kappa, log_error; /* means over the groups: a point on the line */
     size_t groups;

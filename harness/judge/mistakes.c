@@ -35,7 +35,7 @@ static const struct row {
     const char *name;
     unsigned passes;
     int when;
-    size_t at; /* an int */
+    size_t at; /* offset of an int in formula */
     int value;
     const char *text;
 } rows[] = {

@@ -115,7 +115,7 @@ static int thread_of(size_t first, size_t last, size_t n, size_t threads) {
 static void add_set(char *text, size_t size, const bool *set, size_t n, const char *noun,
                     int threads) {
     const size_t count = marked(set, n);
-    const bool rows = strcmp(noun, "row") == 0 || strcmp(noun, "sample") == 0; /* no vectors */
+    const bool rows = strcmp(noun, "row") == 0 || strcmp(noun, "sample") == 0; /* no lanes */
     size_t first = 0, last = n;
     if (count == n || count == 0) return;
     while (!set[first]) first++;

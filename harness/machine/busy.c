@@ -66,7 +66,7 @@ static void others(exam *e, double seconds) {
     }
     double own = e->after.own_seconds - e->before.own_seconds;
     double other = fmax(0, (e->after.busy - e->before.busy - own) / seconds);
-    /* The kernel counts in ticks; a smaller difference may be rounding. */
+    /* The kernel counts in ticks, so less than these limits may be rounding. */
     finding_level level = other > 0.5 * e->cpus               ? FINDING_BAD
                           : other > fmin(0.5, 0.15 * e->cpus) ? FINDING_NOTE
                                                               : FINDING_GOOD;

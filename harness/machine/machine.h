@@ -8,8 +8,8 @@
  * double, threads, peers, date, doctor. kernels: a hash of their sources and compile flags. */
 void machine_write(FILE *out);
 
-/* Writes these lines beside results (x.machine.txt for x.csv), whether --quick was used, and the
- * checksums of loaded kernels, unless NULL. */
+/* Writes x.machine.txt beside the results x.csv: the lines of machine_write(), whether --quick was
+ * used, and `loaded`, the checksum of loaded kernels (NULL: none). */
 bool machine_write_beside(const char *csv_path, bool quick, const char *loaded);
 
 /* The processor's name as the name of a folder; "AMD-EPYC-25-17" includes family and model. */

@@ -32,8 +32,8 @@ static void *open_library(void) {
     return library;
 }
 
-/* On an x86-64 processor that is newer than itself, OpenBLAS takes its kernels for SSE3, which are
- * several times as slow. It reads this variable when it is loaded. */
+/* If an x86-64 processor is newer than OpenBLAS, OpenBLAS takes its SSE3 kernels, which are several
+ * times slower. It reads OPENBLAS_CORETYPE when it is loaded. */
 static void *open_known(void) {
     void *library = open_library();
     if (!library || !find(library, "openblas_get_config", &config) ||

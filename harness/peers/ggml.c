@@ -102,7 +102,7 @@ static struct ggml_threadpool *pool_of(int threads) {
     return pool = ggml_threadpool_new(&params);
 }
 
-/* [size] kept floats. */
+/* Returns *kept, enlarged to `wanted` floats if necessary. */
 static float *keep(float **kept, size_t *size, size_t wanted) {
     if (*size < wanted) {
         free(*kept);

@@ -97,7 +97,8 @@ static const plan *find_plan(const plan *wanted) {
     return k;
 }
 
-/* Buffers: [c] ones, for a shift without a gain; [threads][c] sums of x + residual. */
+/* Returns *kept, enlarged to `wanted` floats: [c] ones, for a shift without a gain, or
+ * [threads][c] sums of x + residual. */
 static float *keep(float **kept, size_t *size, size_t wanted, float value) {
     if (*size < wanted) {
         free(*kept);

@@ -10,8 +10,8 @@
 
 enum { ONES, ZEROS, MEANS, X, Y, PARAMETERS, KEPT = PARAMETERS + 4 };
 
-/* [size] cached floats: a gain of ones, a shift of zeros, unwanted means, 16-bit x and y as floats.
- * Also the last converted floats and their 16-bit values, of gamma and then of beta. */
+/* Returns a cached array of at least `size` floats: a gain of ones, a shift of zeros, unwanted
+ * means, 16-bit x and y as floats; the last gamma, its 16-bit values, and the same of beta. */
 static float *keep(int which, size_t size) {
     static struct {
         float *at;

@@ -18,7 +18,7 @@
  * fegetround() reads only the x87 unit on x86-64. */
 bool arithmetic_is_usual(void) {
 #if defined(__x86_64__) && defined(__GLIBC__)
-    enum { CONTROL = 0x37f, EMPTY = 0xffff, MXCSR = 0x1f80, FLAGS = 0x3f }; /* fninit, ldmxcsr */
+    enum { CONTROL = 0x37f, EMPTY = 0xffff, MXCSR = 0x1f80, FLAGS = 0x3f }; /* the defaults */
     fenv_t now;
     fegetenv(&now);
     return now.__control_word == CONTROL && now.__tags == EMPTY && (now.__mxcsr & ~FLAGS) == MXCSR;

@@ -56,7 +56,7 @@ static double band_of(const result *r) {
 }
 
 /* Collects log(quiet_speedup) of a pass's quiet processes, and returns their number. In the other
- * processes something slowed the baseline by more than 2 %. The row's own time does not decide, since
+ * processes something slowed the baseline by more than 2 %. The row's own time does not decide:
  * the fastest processes of an unsteady row are not typical of it. */
 static size_t quiet_speeds(const result *pass, double v[PASSES_MAX]) {
     double least = INFINITY;
@@ -92,8 +92,8 @@ static result merged(const result **each, size_t count) {
     return r;
 }
 
-/* The row of a pass. The limit, too, is slower in a disturbed process, so a flag of a few processes
- * says nothing. */
+/* The row of a pass. Disturbances also slow the limit, so a flag (IMPOSSIBLE) counts only if most
+ * processes have it. */
 static result pass_of(const result **each, size_t count) {
     result r = merged(each, count);
     double v[PASSES_MAX], squares = 0;

@@ -33,7 +33,7 @@ typedef struct results {
     fact *facts; /* in the order of x.machine.txt; none when there is no such file */
     size_t fact_count;
     char warning[512]; /* "", or a description of omitted data: a last line, or passes */
-    result **sorted;   /* by key */
+    result **sorted;   /* the rows by key */
     char *text, *facts_text;
     struct results *parts; /* the processes of a pool */
     size_t part_count, passes;
@@ -106,8 +106,8 @@ typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED, PASS_QUIET } pass_v
  * fewer passes, the interval contains each pass's own interval. */
 estimate estimate_of_passes(const result *row, pass_value what);
 
-/* Standard deviations between the processes of a pass, and between passes; and the number of
- * processes of a pass that count. Medians over the rows. */
+/* Medians over the rows: the standard deviation between the processes of a pass, and between
+ * passes; and the number of a pass's processes that count. */
 typedef struct pool_spread {
     double within, between, count;
 } pool_spread;

@@ -142,7 +142,7 @@ static bool momentum(study_out *o, room *r, size_t steps) {
 }
 
 /* REAL tokens, then zeros: how much do the zeros change the output of the real tokens? */
-enum { REAL = 252 }; /* with each share in tenths, the number of zeros is an integer */
+enum { REAL = 252 }; /* at shares in tenths, the number of zeros is an integer */
 
 static bool padding(study_out *o, room *r, nl_op op, const char *name, int mean) {
     nl_problem p = {.op = op, .n = REAL};

@@ -19,7 +19,7 @@ static const struct variant {
     nl_op op;
     nl_casting casting;
     bool sum_rounded;
-    enum { NO_MISTAKE, TRUNCATED, HALF_RSTD } mistake; /* in 16 bits; this file computes them */
+    enum { NO_MISTAKE, TRUNCATED, HALF_RSTD } mistake; /* only in 16 bits, made in this file */
 } variants[] = {
     {"last", NL_RMSNORM, NL_CAST_LAST, false, NO_MISTAKE},
     {"last, 1 + w", NL_QWEN2_RMSNORM, NL_CAST_LAST, false, NO_MISTAKE},

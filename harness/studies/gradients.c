@@ -96,7 +96,7 @@ static bool loss_reference(const nl_problem *p, const nl_data *d, const double *
                        .rstd = &rstd,
                        .magnitude = &magnitude};
     if (!ref_compute(p, &in, &out, 1)) return false;
-    *loss = 0; /* from x, because xhat is only a double: too coarse here */
+    *loss = 0; /* does not use out.xhat: a double is too coarse here */
     for (size_t i = 0; i < p->c; i++)
         *loss += ((float *)d->input[NL_DY])[i] * ref_gain(p, in.gamma, i) * ((x[i] - mean) * rstd);
     return true;

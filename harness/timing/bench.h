@@ -7,9 +7,9 @@
 
 /* A timing. Ratios are time over the baseline's time: below 1 is faster. */
 typedef struct timing {
-    estimate ns; /* of one call */
+    estimate ns; /* time of one call */
     double ns_min;
-    double limit_gbps, limit_pct; /* of copying the same buffers in the same rounds */
+    double limit_gbps, limit_pct; /* the limit's speed; the limit's time over this time */
     bool impossible;              /* faster than the limit by more than the noise */
     const char *baseline;
     estimate log_ratio;
@@ -31,7 +31,7 @@ typedef struct row {
     size_t scratch_bytes;
 } row;
 
-/* Comparison values for a candidate: the baseline's repetition, and the fastest limit. bytes:
+/* What a candidate is compared with: the baseline's repetition, and the limits. bytes:
  * case_bytes(); margin: a log ratio. */
 typedef struct yardstick {
     const char *baseline; /* its name */
@@ -56,7 +56,7 @@ typedef struct bench_round {
 typedef struct bench_settings {
     double seconds;   /* seconds of timing per implementation */
     double precision; /* stop when every interval's half-width is below this fraction */
-    double margin;    /* of SAME: a fraction */
+    double margin;    /* margin of SAME, a fraction */
     int threads;      /* unless the case names a number */
     void *context;
     bool (*selects)(void *context, const nl_impl *impl, const nl_case *c);

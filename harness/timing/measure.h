@@ -28,7 +28,7 @@ typedef struct measure {
     size_t count, baseline;
     double seconds;            /* for all candidates together; a minimum of rounds always runs */
     double precision;          /* stop when every ratio's interval is within +- this (0.01: 1 %) */
-    uint64_t seed;             /* of the orders */
+    uint64_t seed;             /* seed of the candidates' orders */
     double (*clock)(void);     /* in ns */
     bool (*interrupted)(void); /* or NULL */
     /* Results. */
@@ -46,7 +46,7 @@ void measure_free(measure *m);
 /* A first guess of the nanoseconds of one call, from a few calls after an untimed call. */
 double measure_trial(const measure_candidate *candidate, double (*clock)(void));
 
-/* The fewest rounds that, with `count` candidates, give an interval narrower than the extremes. */
+/* The fewest rounds whose intervals, for `count` candidates, leave out the extreme rounds. */
 size_t measure_min_rounds(size_t count);
 
 /* Medians over the rounds: the time of one call in ns; and log(time of a / time of b). */

@@ -25,9 +25,9 @@ figure figure_speedup(double share, estimate log_ratio, double band);
 typedef struct race_result {
     estimate ratio;     /* log of b's time over a's time */
     double aa, band;    /* candidate a raced against itself: log ratio, and band */
-    double ns[2];       /* of a call of a and b */
-    quiet_rounds quiet; /* of b and a */
-    double quiet_aa;    /* log ratio of a and itself in their quiet rounds */
+    double ns[2];       /* time of a call of a, and of b */
+    quiet_rounds quiet; /* b's time over a's in their quiet rounds */
+    double quiet_aa;    /* log ratio of a to itself in its quiet rounds */
     size_t rounds;
 } race_result;
 

@@ -195,9 +195,9 @@ static double folded_units(const ref_outputs *want, size_t g) {
     return isfinite(far) ? far : 0;
 }
 
-/* Returns the error of xhat and stores that of rstd, from the errors `sum` of the sum of values and
- * `squares` of the sum of squares. In two-pass the mean's error enters rstd squared. far: the
- * largest distance of a value from the mean; raw: E[x^2] over the variance. */
+/* The error of xhat, and of rstd, from the sums of the values and of the squares. In two passes, an
+ * error of the mean enters rstd by its square. far: the largest distance of a value from the mean;
+ * raw: E[x^2] over the variance. */
 static double statistics_units(nl_method method, double sum, double squares, double k, double far,
                                double raw, double *rstd) {
     const double shift = shift_of(sum, k, far), off = (sum + 2) * k;
@@ -266,13 +266,13 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     if (gate == NL_GATE_LAST && least > 0 && least < rstd * 0x1p-100)
         a.promised = false; /* every g of the row may be subnormal */
     find_exact(in, want, g, &a);
-    /* NaN and Inf have no bound: only their class is compared. */
     a.folds = !backward && may_fold(method);
     const double folded = a.folds && centred ? folded_units(want, g) : 0;
     a.units.probable += folded, a.units.certain += folded;
     if (p->pass == NL_INFERENCE && a.units.probable * u >= 0.5) a.promised = false;
     const bool zeros =
         want->magnitude[g] == 0 && (!backward || !isfinite(rstd)); /* else backward sums dy */
+    /* NaN and Inf have no bound: only their class is compared. */
     if (!isfinite(magnitude) || !isfinite(square) || zeros) return a;
     if (centred) a.kappa = magnitude * rstd;
 
@@ -318,7 +318,7 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
         /* x + residual is itself a rounded sum; dresidual is added last */
         if (in->c->residual) *units[i] += backward ? 1 : 2 * (1 + k);
         *of_rstd[i] += its_rstd + (in->c->residual ? 2 * (1 + k) : 0);
-        if (method == NL_SHIFTED && !backward) /* then a sum of x - K */
+        if (method == NL_SHIFTED && !backward) /* the sum is of x - K */
             *of_sum[i] *= fmax(1, shift_of(sum, k, far) / k);
     }
     if (!(a.units.probable * u < 0.5)) a.promised = false;

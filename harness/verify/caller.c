@@ -18,7 +18,7 @@
 
 enum { SECONDS_MOST = 20 };
 
-/* Ends the process. If `why` is empty, the process had ended before: describes how. */
+/* Ends the process. If `why` is empty, the process had ended by itself: describes how. */
 static bool end(caller *k) {
     if (!k->pid) return false;
     const int status = worker_stop(&k->pid, k->line, true);

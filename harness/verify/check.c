@@ -66,8 +66,8 @@ typedef struct sentence {
     verdict v;   /* if BROKEN, only v.why */
 } sentence;
 
-/* Messages are read in the order of the cases. While another checker has a long case, a checker
- * goes on as long as its pipe has room; this is the largest pipe that Linux allows every user. */
+/* Messages are read in the order of the cases. While the reader waits for another checker, each
+ * checker goes on until its pipe is full. Linux allows every user no larger pipe. */
 enum { LINE_BYTES = 1 << 20 };
 
 static FILE *to; /* the checker's end of the pipe */

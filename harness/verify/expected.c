@@ -108,9 +108,9 @@ static void add_underflow(expected_value *out, double times) {
     out->blur += off;
 }
 
-/* gain * rstd, a factor for a whole channel, may leave float's range although the result does not.
- * The factor multiplies numbers of size `size`. A kernel may divide it by `by` and multiply numbers
- * `by` times as large. */
+/* A kernel may compute gain * rstd first, which may leave float's range although the result does
+ * not. The factor multiplies numbers of size `size` or, divided by `by`, numbers `by` times as
+ * large. */
 static void fold(const expectations *d, size_t g, double gain, double size, size_t by,
                  expected_value *out) {
     const double whole = fabs(gain) * (double)d->want->rstd[g], factor = whole / by;

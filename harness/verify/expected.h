@@ -26,7 +26,7 @@ typedef struct answer {
 /* Allocates the tensors of `in`, which the caller fills, and `want`. False: out of memory. */
 bool answer_room(const nl_problem *p, bool residual, bool gate, bool running, answer *out);
 
-/* Also fills data's MEAN and RSTD in a backward case. False: out of memory. */
+/* Makes the answer of a case and, in backward, data's MEAN and RSTD. False: out of memory. */
 bool answer_make(const nl_case *c, nl_data *data, answer *out);
 void answer_free(answer *a);
 
@@ -82,9 +82,9 @@ bound allow_mean(const instance *in, const allowance *a);
 /* One number of an output. If a cast may round either way, every number from low to high is right;
  * otherwise both are `want`. */
 typedef struct expected_value {
-    nl_dtype dtype; /* of the output */
+    nl_dtype dtype; /* type of the output */
     double want, low, high;
-    double scale; /* of its terms; a unit is dtype's rounding error times scale */
+    double scale; /* size of the terms; a unit is dtype's rounding error times scale */
     bound allowed;
     double blur;   /* in 16 bits: the allowed error of the float before rounding; else NaN */
     bool promised; /* false: the method has no bound for this number */

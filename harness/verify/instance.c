@@ -82,7 +82,7 @@ bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, cons
     size_t whole = (scratch_bytes + 63) / 64 * 64; /* scratch is 64-byte aligned at both ends */
     if (whole && !place_buffer(out, NL_ARGS, whole, where, &out->scratch))
         return instance_free(out), false;
-    out->scratch_byte = where == PLACE_END ? 0xff : 0; /* then 0: a kernel may replace NaN */
+    out->scratch_byte = where == PLACE_END ? 0xff : 0; /* 0, since a kernel may replace NaN */
     instance_fill(out);
     return true;
 }

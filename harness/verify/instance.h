@@ -37,7 +37,7 @@ bool instance_make(const nl_case *c, const nl_data *data, const nl_impl *impl, s
 bool instance_make_in(arena *shared, const nl_case *c, const nl_data *data, const nl_impl *impl,
                       size_t scratch_bytes, placement where, instance *out);
 size_t instance_room(const nl_case *c, const nl_data *data, size_t scratch_bytes);
-void instance_refill(instance *in); /* restores the inputs, the outputs are `unset` again */
+void instance_refill(instance *in); /* restores the inputs; fills the outputs with `unset` */
 void instance_fill(instance *in);   /* fills outputs and scratch */
 bool instance_consumes(const instance *in, nl_arg s); /* does a call overwrite this input? */
 /* The arguments with which instance_call() makes its call. */

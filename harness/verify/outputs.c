@@ -120,7 +120,7 @@ static void check_numbers(void *context, size_t begin, size_t end) {
 
 /* A call with n = 0 must not write anything. */
 static verdict check_untouched(const instance *in) {
-    verdict v = {.outcome = OUTCOME_OK, .compared = 1}; /* the call's status */
+    verdict v = {.outcome = OUTCOME_OK, .compared = 1}; /* counts the call's status */
     for (nl_arg s = 0; s < NL_ARGS; s++) {
         const unsigned char *bytes = in->at[s], *before = in->data->input[s];
         for (size_t i = 0; bytes && i < in->data->bytes[s]; i++, v.compared++)
