@@ -17,7 +17,7 @@ typedef struct nl_tuning {
 
 /* The default fork thresholds, in elements. The short runs of backward's threaded rung are slow on
  * one thread, so its threshold is a size at which threads certainly pay. This threshold is four
- * times higher if threads sleep between calls. For other rungs fork.h decides. */
+ * times higher if threads sleep between calls. For other rungs, fork.h measures what pays. */
 enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 262144 };
 
 /* The defaults, overridden by the file that the environment variable NL_TUNING names; read once. If

@@ -68,8 +68,8 @@ NL_INLINE void nl_keep(nl_view row, float mean, float rstd) {
     if (row.rstd) *row.rstd = rstd;
 }
 
-/* For the unfused rungs: operations read `stored` if an addition or a conversion to float has
- * written its result there; otherwise they read x. */
+/* Do the unfused rungs store x + residual, or x as floats, before their first operation? If not,
+ * their operations read x. */
 NL_INLINE bool nl_stores_input(nl_view v) {
     return v.residual || v.t != NL_F32;
 }
