@@ -247,10 +247,10 @@ NL_API const char *nl_message(void);
 NL_API size_t nl_impl_count(void);
 NL_API const nl_impl *nl_impl_at(size_t i);
 
-/* Finds by name and ISA (NULL: the widest that runs here). NULL if there is none, or name is NULL. */
+/* Finds an implementation by name and ISA (NULL: the widest that runs here). NULL: not found. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
-/* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa? (NULL: no.) */
+/* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa? NULL: false. */
 NL_API bool nl_accepts(const nl_impl *impl, const nl_problem *p);
 NL_API bool nl_isa_runs(const char *isa);
 
