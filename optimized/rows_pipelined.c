@@ -2,8 +2,8 @@
  * gain   Loads, stores and arithmetic overlap: memory is never idle, and the next row does not wait
  *        for this row's square root.
  * fails  A single row has no next row, and rows longer than 16384 are not pipelined. rows_certified
- *        is faster if two rows of x, y, gamma and beta fill the first-level cache, or if some of x
- *        comes from memory.
+ *        is faster if two rows of x, one of y, gamma and beta fill the first-level cache, or if
+ *        some of x comes from memory.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"
 

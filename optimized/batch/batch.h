@@ -20,7 +20,7 @@ enum {
     TILE_ROWS = 8,        /* rows of a tile */
     NARROW = 256,         /* columns up to which tiles have TILE_ROWS rows even if x is uncached */
     L1_COLUMNS = 1024,    /* columns whose sums stay in the first-level cache */
-    L1_OUTPUT = 2048,     /* columns whose coefficients stay in that cache */
+    L1_OUTPUT = 2048,     /* columns whose coefficients stay in the first-level cache */
     WIDE = 1024,          /* the most columns of a row that joins several short rows */
     STRIP = 64,           /* channels whose statistics are computed together */
     SHORT = 32,           /* channels with fewer values per sample are read as columns */

@@ -125,7 +125,7 @@ NL_INLINE bool set_parameters(channels k, batch_recipe q) {
         open_strip(k, j, &s);
         merge(k.w, &s);
         for (size_t i = 0; q.statistics == TWO_PASS && i < s.count; i++)
-            s.d[i] = 0; /* takes the rounded m for the exact mean */
+            s.d[i] = 0; /* treats the rounded m as the exact mean */
         from_sums(k.w, &s);
         if (q.statistics == CERTIFIED && !all_certain(k.w, &s))
             some_in_double |= read_again(k.w, &s);

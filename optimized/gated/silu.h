@@ -39,7 +39,7 @@ NL_INLINE vf vexp_minus(vf z) {
 
     const vf shift = vset(0x1.8p23f); /* last bit worth 1, so x / ln 2 + shift is an integer */
     const vf shifted = vfma(x, vset(0x1.715476p0f), shift), n = shifted - shift;
-    /* ln 2 in two parts. n times the first part (9 bits) is exact, and so is x minus that */
+    /* ln 2 in two parts. n times the first part (9 bits) is exact, as is x minus that product */
     const vf r = vfma(n, vset(0x1.bd0106p-13f), vfma(n, vset(-0x1.63p-1f), x));
 
     vf p = vset(0x1.6a1a72p-10f); /* fitted; error 0.08 units of exp(r) */

@@ -28,8 +28,8 @@ enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
  * because a block of long rows would be evicted between the two readings. */
 enum { PIECE = NL_ROW_PIECE };
 
-/* Of one row, each in all lanes: xhat = (x - mean) * rstd - shift, where shift corrects the saved
- * mean's rounding. */
+/* The factors of one row, each in all lanes: xhat = (x - mean) * rstd - shift; shift corrects the
+ * saved mean's rounding. */
 typedef struct row_scale {
     vf mean, rstd, shift;
 } row_scale;

@@ -21,7 +21,7 @@ NL_INLINE vf vfma(vf a, vf b, vf c) {
     return _mm256_fmadd_ps(a, b, c);
 }
 
-/* The first k < 8 halves. Uses two overlapping loads: if memcpy() stored pieces, the load that
+/* The first k < 8 elements. Uses two overlapping loads: if memcpy() stored pieces, the load that
  * joins them would stall. Outlined, because inlined copies would be most of the code. */
 static __attribute__((noinline, unused)) __m128i vload_some(const uint16_t *h, size_t k) {
     uint64_t low = k ? h[0] : 0, end = 0;

@@ -46,8 +46,8 @@ NL_INLINE __m512i vbf16(vf v) {
     return _mm512_mask_or_epi32(r, nan, u, _mm512_set1_epi32(0x400000));
 }
 
-/* Can AVX512_BF16 convert these values? It flushes subnormals to zero, so vbf16() converts these,
- * and all values on processors without it. In asm: the intrinsic needs the ISA at compile time. */
+/* Can AVX512_BF16 convert a and b? It flushes subnormals to zero, so vbf16() converts vectors with
+ * subnormals. Callers use asm, because the intrinsic needs the ISA at compile time. */
 NL_INLINE bool vconverts(vf a, vf b) {
     const __mmask16 in_a = _mm512_fpclass_ps_mask(a, 0x20), in_b = _mm512_fpclass_ps_mask(b, 0x20);
     return __builtin_expect(_kortestz_mask16_u8(in_a, in_b) && __builtin_cpu_supports("avx512bf16"),
@@ -99,7 +99,7 @@ NL_INLINE __m512i vhalves2(nl_dtype t, vf a, vf b) {
     return _mm512_inserti64x4(_mm512_castsi256_si512(vhalves(t, a)), vhalves(t, b), 1);
 }
 
-/* In f16 the halves are stored separately: joining them would cost more than the second store. */
+/* Stores f16 vectors separately: joining them would cost more than the second store. */
 NL_INLINE void vstore2(nl_dtype t, void *p, size_t i, vf a, vf b) {
     if (t == NL_BF16)
         _mm512_storeu_si512((uint16_t *)p + i, vhalves2(t, a, b));
