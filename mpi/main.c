@@ -118,7 +118,7 @@ static int lanes_of(const part *t) {
     const double terms = (double)(t->ranks.total * positions);
     int lanes = (int)s;
     while (lanes > 1 && terms / lanes + lanes < (double)chain) lanes--;
-    return t->rung->impl.lanes ? t->rung->impl.lanes : lanes; /* set if the library sums */
+    return t->rung->impl.lanes ? t->rung->impl.lanes : lanes; /* not 0 if the library sums */
 }
 
 typedef struct tally {

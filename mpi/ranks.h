@@ -38,7 +38,7 @@ typedef struct nl_ranks {
 typedef struct nl_job {
     const nl_ranks *ranks;
     const nl_reduction *how;
-    size_t elements, floats; /* of the result */
+    size_t elements, floats; /* size of the result */
     float *parts;            /* [own segments][floats] */
     float *all;              /* the result; for order_tree, [segments][floats] */
     int *counts;             /* order_tree: MPI reads them until nl_job_wait() */
