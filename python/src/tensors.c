@@ -1,5 +1,5 @@
-/* Row norms of PyTorch's tensors, by their addresses: to make NumPy arrays of them takes longer than
- * a small norm. SPDX-License-Identifier: MIT */
+/* Row norms of PyTorch's tensors, by their addresses: making NumPy arrays of them would take longer
+ * than a small norm. SPDX-License-Identifier: MIT */
 #include "functions.h"
 #include "strides.h"
 
