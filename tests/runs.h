@@ -10,7 +10,7 @@ typedef struct run {
     double x[MAX], residual[MAX], dy[MAX], gate[MAX];
     const double *dresidual; /* [MAX], or NULL */
     float gamma[MAX], beta[MAX], running_mean[MAX], running_var[MAX];
-    bool fused; /* with the residual */
+    bool fused; /* x + residual is normalized */
     struct {
         double xhat[MAX], sum[MAX], dx[MAX], dx_scale[MAX];
         long double mean[MAX], var[MAX], rstd[MAX], magnitude[MAX];

@@ -14,7 +14,7 @@ typedef struct trial {
     instance in;
 } trial;
 
-/* Without the answer. */
+/* Makes a trial without its answer. */
 static inline void trial_make_data(trial *t, const char *text) {
     char error[700] = "no memory";
     *t = (trial){0};
@@ -29,7 +29,7 @@ static inline void trial_make(trial *t, const char *text) {
     expected_make_plain(&t->c, &t->data, &t->want); /* as check_case() does */
 }
 
-/* For comparing calls. Only backward needs the answer, from which it reads mean and rstd. */
+/* Makes a trial to compare calls. Only backward needs the answer, for its mean and rstd. */
 static inline void trial_make_calls(trial *t, const char *text) {
     if (strstr(text, "/backward/"))
         trial_make(t, text);

@@ -225,8 +225,8 @@ static bool differ(const case_list *in, nl_op op, nl_pass pass, nl_arg a, nl_arg
     return false;
 }
 
-/* A kernel that uses one tensor's strides for another fails: in single rows and in groups of more
- * rows than any kernel takes at once, and in place if the tensors are not one buffer. */
+/* Any two tensors have different strides in some case, also with 17 rows or more in a group (more
+ * than a kernel takes at once) and, unless one may overwrite the other, in place. */
 Test(suite, every_two_tensors_have_different_strides) {
     for (nl_op op = 0; op < NL_OPS; op++)
         for (nl_pass pass = NL_FORWARD; pass <= NL_BACKWARD && !nl_layers[op].by_channel; pass++)
@@ -274,7 +274,7 @@ static unsigned special_inputs(const nl_case *c) {
     return special;
 }
 
-/* Returns what only cases with strides have, of this layer, pass and type; or NULL. */
+/* Returns an option of this case that its layer, pass and type have only with strides; or NULL. */
 static const char *missing_without_strides(const nl_case *strided) {
     bool in_place = false, residual = false;
     unsigned absent = strided->absent, special = special_inputs(strided);

@@ -99,7 +99,7 @@ Test(claims, paper) {
             cr_expect(fabs(got[k] - printed[i][k]) <= 0.0501, "%s: %g, printed %g", r->table,
                       got[k], printed[i][k]);
     }
-    /* 0.7 +- sqrt(0.1^2 + 0.1^2) of it */
+    /* the quotient 0.7 has a relative error of sqrt(0.1^2 + 0.1^2) */
     paper_row r = {"", "", {0, 0}, {10, 1}, {7, 0.7}, {0, 0}};
     paper_time t = paper_saving(&r, r.rmsnorm);
     cr_expect(fabs(t.seconds - 0.3) < 1e-12 && fabs(t.error - 0.7 * sqrt(0.02)) < 1e-12);
@@ -178,7 +178,7 @@ Test(claims, wrong_ones_do_not_race) {
 }
 
 /* Simulates passes with a true log ratio of 0. The noise between sittings has a tail and is three
- * times that between passes: the interval holds 0 only if it includes that noise. */
+ * times the noise between passes, so the interval must include it to hold 0. */
 static bool holds_zero(uint64_t stream, size_t sittings, size_t passes, bool known) {
     claim c = {.q = quantity_find("speedup"), .expected = {0, INFINITY}, .share = 1, .settings = 1};
     evidence e = {.passes = sittings * passes};
@@ -236,7 +236,7 @@ Test(claims, disturbed_visits_do_not_count) {
             const bool quiet = i == calm || random_uniform(32, at) < 0.6;
             const double r = 0.01 * random_normal(33, at), slow = 1.1 + random_uniform(35, at);
             visits[i] = visit_of(1e4 * (1 + 0.009 * random_uniform(34, at)), quiet ? 1 : slow, r);
-            visits[i].quiet.log_time -= r / 2; /* both times decide, not the first */
+            visits[i].quiet.log_time -= r / 2; /* both times decide, not a's alone */
             if (!quiet) continue;
             ratio[used++] = r, mean += r;
             low = fmin(low, r - 0.02), high = fmax(high, r + 0.02);
@@ -259,7 +259,7 @@ Test(claims, disturbed_visits_do_not_count) {
     cr_expect(row.visits == 1 && row.band == one.band && row.rounds == 10);
 }
 
-/* The other layer's noise must not move the mean of a ratio: choosing visits by one time would. */
+/* Noise must not move the mean of a ratio, as it would if one layer's time chose the visits. */
 Test(claims, visits_are_chosen_without_bias) {
     enum { TRIES = 20000 };
     double sum = 0;
@@ -296,8 +296,8 @@ Test(claims, passes_of_several_visits_replace_others) {
     }
 }
 
-/* Races that only count their visits. HOW is the number of the visit that fails, "slow", or "Ctrl-C"
- * (in the third visit). */
+/* Races that only count their visits. HOW is the number of the visit that fails, "slow", or
+ * "Ctrl-C" (in the third visit). */
 static size_t visits_made;
 static double time_planned;
 

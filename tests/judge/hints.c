@@ -92,7 +92,7 @@ static const struct plant {
      "only there: beta was not added",
      "from feature 32 on: the tail",
      {.no_beta = true, .feature = 32}},
-    /* what nobody knows */
+    /* not a known mistake */
     {LN_BACK, NULL, "right: dgamma, dbeta", {.no_gamma = true, .feature = 32}},
     {RMS "/no-gamma", NULL, "from feature 36 on: the tail", {.last_feature_off = true}},
     {RMS, NULL, "row 0 only", {.first_row_off = true}},

@@ -100,8 +100,8 @@ Test(routing, grows_with_the_rows) {
     }
 }
 
-/* A thread's rung must not depend on the number of its rows, because rows_registers adds in another
- * order, and backward may add dgamma in another order. */
+/* The threads' rung must add in the order of the choice for one thread. rows_registers adds in
+ * another order, and in backward any other rung may add dgamma in another order. */
 Test(routing, threads_change_no_order) {
     need_optimized();
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -116,8 +116,8 @@ Test(routing, threads_change_no_order) {
     }
 }
 
-/* Nor may it depend on the number of rows, the gaps between them or the stores. Gaps must change
- * the choice among rungs that add in one order. */
+/* The order of additions must not depend on the number of rows, the gaps or the stores. Gaps must
+ * change the choice among rungs that add in one order. */
 Test(routing, rows_and_gaps_change_no_order) {
     need_optimized();
     const nl_impl *registers = rung("rows_registers"), *prefetch = rung("rows_prefetch");
@@ -136,8 +136,8 @@ Test(routing, rows_and_gaps_change_no_order) {
     cr_assert(gaps || rung("rows_kept")->c_max < 128, "no gap changes the choice");
 }
 
-/* Narrow rows do not stream if they share cache lines because of a gap in y, nor 16-bit rows because
- * of their width, nor short runs of strided rows. A stride of c is no gap. */
+/* Narrow rows do not stream if gaps make them share cache lines, and short runs of strided rows do
+ * not stream. A stride of c is no gap. */
 Test(routing, some_strided_rows_do_not_stream) {
     need_optimized();
     const int threads = 1;
@@ -162,8 +162,8 @@ Test(routing, some_strided_rows_do_not_stream) {
     cr_assert(gaps[0] && gaps[1] && runs, "the strides change nothing");
 }
 
-/* In place, f32 rows from memory are prefetched. Others are pipelined even where two tensors would
- * leave too little room. */
+/* In place, f32 rows from memory are prefetched. Other f32 rows are pipelined, even if separate x
+ * and y would leave too little room. */
 Test(routing, in_place_counts_one_tensor) {
     need_optimized();
     const nl_impl *certified = rung("rows_certified"), *prefetch = rung("rows_prefetch");
@@ -237,7 +237,7 @@ Test(routing, last_level_is_bounded) {
     if (known >= 8 * mib && known <= 64 * mib) cr_assert_eq(all, known);
 }
 
-/* Calls an implementation, or NULL. */
+/* Calls `called` (NULL: nl_best()'s choice) with the scratch of impl. */
 static void run(trial *t, const char *text, const nl_impl *impl, const nl_impl *called,
                 int threads) {
     trial_make_calls(t, text);

@@ -7,8 +7,8 @@ TestSuite(strides, .init = fork_always);
 
 enum { ROWS_MOST = 48, WIDEST = 300, ELEMENTS = 3 * ROWS_MOST * (WIDEST + 80), GAP = 0x5a };
 
-/* Strides of a tensor with gaps between rows and inner dimensions, with the inner dimension
- * outside, or packed. */
+/* Strides of a tensor: packed; with gaps; or with the rows of the inner dimension farther apart
+ * than those of the outer dimension. */
 static nl_stride draw_stride(const nl_problem *p, uint64_t i) {
     const size_t row = p->c + below(20, 30, i), gap = below(60, 31, i);
     if (below(4, 32, i) == 0) return (nl_stride){0, 0};

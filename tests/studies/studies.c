@@ -198,7 +198,7 @@ Test(studies, depth) {
             double got = at(csv, s, panel, norm, l), want = theory(csv, s, panel, norm, l);
             double factor = k / 9 && k / 3 % 3 == 0 ? 1.2
                             : k / 9 == 1            ? 1.5
-                                                    : 10; /* narrow ones stray */
+                                                    : 10; /* narrow networks stray */
             cr_assert(got < want * factor && got > want / factor, "%s, %s, layer %d: %g, not %g",
                       panel, norm, l, got, want);
         }

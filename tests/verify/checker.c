@@ -228,7 +228,7 @@ Test(checker, promises) {
     trial_end(&t);
 }
 
-/* Given statistics, too, x * a + b has no bound if the mean is 10^7 sigma; (x - mean) * a has one. */
+/* In inference, too, x * a + b has no bound if the mean is 10^7 sigma; (x - mean) * a has one. */
 Test(checker, promises_of_inference) {
     static const char *const cases[] =
         {"batchnorm/inference/f32/6x16/offset:1e7/running_mean=offset:1e7",
