@@ -1,5 +1,5 @@
-# Writes HEADER if its contents change: the compiler, its FLAGS, the commit of SOURCE (not of a repository
-# around it), and a hash of the code that timed calls run: kernels (not their comments and layout), dispatch, flags.
+# Writes HEADER if its contents change. They are the compiler, its FLAGS, the commit of SOURCE (not of a repository
+# around SOURCE), and a hash of compiler, flags, kernels and dispatch, without comments and layout.
 cmake_minimum_required(VERSION 3.25)
 cmake_path(GET SOURCE PARENT_PATH above)
 set(ENV{GIT_CEILING_DIRECTORIES} ${above})
@@ -11,7 +11,7 @@ endif()
 file(GLOB_RECURSE kernels ${SOURCE}/core/*.[ch] ${SOURCE}/include/*.h ${SOURCE}/layernorm/*.[ch]
     ${SOURCE}/rmsnorm/*.[ch] ${SOURCE}/gated_rmsnorm/*.[ch] ${SOURCE}/batchnorm/*.[ch] ${SOURCE}/half/*.[ch] ${SOURCE}/optimized/*.[ch])
 list(SORT kernels)
-string(REGEX REPLACE " -W[^ ]*" "" hashes "${COMPILER} ${FLAGS}")  # warnings change no code
+string(REGEX REPLACE " -W[^ ]*" "" hashes "${COMPILER} ${FLAGS}")  # -W options change no code
 foreach(file IN LISTS kernels)
     file(READ ${file} text)
     string(REGEX REPLACE "/\\*([^*]|\\*+[^*/])*\\*+/|[ \t]*//[^\n]*" "" text "${text}")

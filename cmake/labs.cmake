@@ -2,7 +2,7 @@
 # `normlab lab` works without the folder labs/. Solutions and wrong kernels are left out.
 file(GLOB pages RELATIVE ${PROJECT_SOURCE_DIR}/labs CONFIGURE_DEPENDS labs/*/README.md)
 list(SORT pages COMPARE NATURAL)
-file(GLOB others CONFIGURE_DEPENDS labs/*/start.c labs/*/assignment.txt)  # a new one configures again
+file(GLOB others CONFIGURE_DEPENDS labs/*/start.c labs/*/assignment.txt)  # a new file reruns CMake
 set(labs "")
 foreach(page IN LISTS pages)
     get_filename_component(lab ${page} DIRECTORY)

@@ -16,7 +16,7 @@ foreach(name openmpi mpich)
         continue()
     endif()
     add_executable(normlab_${name} ${rungs})
-    add_executable(normlab_${name}_mutant EXCLUDE_FROM_ALL ${copies}) # which tests/mpi/run.sh changes
+    add_executable(normlab_${name}_mutant EXCLUDE_FROM_ALL ${copies}) # tests/mpi/run.sh changes these copies
     foreach(program normlab_${name} normlab_${name}_mutant)
         target_link_libraries(${program} PRIVATE normlab_harness normlab_flags PkgConfig::${name})
     endforeach()

@@ -1,4 +1,4 @@
-# The program is defined here because a build folder of peers compiles nothing else (CMakeLists.txt).
+# The program is defined here because a build folder of peers includes only this and python/ (CMakeLists.txt).
 add_executable(normlab_program harness/commands/main.c)
 set_target_properties(normlab_program PROPERTIES OUTPUT_NAME normlab
     ENABLE_EXPORTS ON)  # for kernels of --load
@@ -95,7 +95,7 @@ if(NORMLAB_PEERS)
     endif()
     nl_add_peer(onnxruntime "ONNX Runtime in ${ONNXRUNTIME_LIBRARY}" "${why}")
 
-    # Needs LIBXSMM 2.0 or later, because earlier versions name matrix equations otherwise.
+    # Needs LIBXSMM 2.0 or later: earlier versions have other names for matrix equations.
     find_path(LIBXSMM_INCLUDE_DIR libxsmm.h PATH_SUFFIXES include libxsmm)
     find_library(LIBXSMM_LIBRARY xsmm PATH_SUFFIXES lib)
     mark_as_advanced(LIBXSMM_INCLUDE_DIR LIBXSMM_LIBRARY)

@@ -2,7 +2,7 @@
 # vectors, and for each ISA.
 list(JOIN flags " " build_flags)
 string(REPLACE " -Werror" "" build_flags "-std=gnu17 ${build_flags}")
-# Leaves out coverage flags: a kernel would write its counts into its temporary folder, which no longer exists.
+# Leaves out coverage flags: a kernel would write its counts into its temporary folder, which is gone by then.
 string(REGEX REPLACE "--coverage|'?-fprofile[^ ]*" "" own_flags "${CMAKE_C_FLAGS} ${OpenMP_C_FLAGS}")
 string(TOUPPER "${CMAKE_BUILD_TYPE}" type)
 set(vector_flags "")

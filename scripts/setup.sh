@@ -1,11 +1,11 @@
 # Installs what ./reproduce and ./check need and the machine lacks. Both source this file in the
-# repository's root, and call each of these once:
-#     own_folder     first
+# repository's root, and then call, in this order:
+#     own_folder
 #     setup quick    installs what both need
-#     setup all      also installs what only ./check --all needs
-#     setup_peers    after setup: makes .venv-peers, which only ./reproduce --peers needs
+#  or setup all      also installs what only ./check --all needs
+#     setup_peers    makes .venv-peers, which only ./reproduce --peers needs
 # Programs come from apt-get; without it, the script prints what is missing and exits with 2. Python
-# packages, and CMake if it is missing or too old, go to .venv and nowhere else.
+# packages, and CMake if it is missing or too old, go to .venv* and nowhere else.
 # shellcheck shell=bash
 
 # what         | a command that finds it            | apt-get          | dnf             | pacman    | brew
@@ -36,16 +36,16 @@ OpenBLAS | python3 -c "import ctypes.util as u; exit(not u.find_library(\"openbl
 needs_of_peers='
 a C++ compiler | command -v g++ | g++ | gcc-c++ | gcc | gcc
 '
-# Without Python.h ./check --all leaves out the Python package, which ./reproduce --peers needs.
+# Without Python.h ./check --all leaves out the Python package, and ./reproduce --peers fails.
 needs_of_package='
 Python.h | python_headers | python3-dev
 '
-# Without both MPIs ./check --all leaves out the rungs across ranks.
+# Unless both MPIs are installed, ./check --all leaves out the rungs across ranks.
 needs_of_ranks='
 OpenMPI | command -v mpirun.openmpi && command -v mpicc.openmpi | libopenmpi-dev openmpi-bin
 MPICH   | command -v mpirun.mpich && command -v mpicc.mpich     | libmpich-dev mpich
 '
-# Without libseccomp kernels are checked, but can reach files and other processes.
+# Without libseccomp, checked kernels can reach files and other processes.
 needs_of_isolation='
 libseccomp | includes gcc seccomp.h | libseccomp-dev
 '
@@ -130,7 +130,7 @@ get_programs() { # TABLE
         exit 2
     fi
     echo "Installing with apt-get:${packages[0]}"
-    "${root_do[@]}" apt-get -qq update || true # a broken source may not matter for the packages
+    "${root_do[@]}" apt-get -qq update || true # a broken apt source may not matter for these packages
     # shellcheck disable=SC2086
     "${root_do[@]}" apt-get -qq install -y --no-install-recommends ${packages[0]} >/dev/null
     find_missing "$1"
@@ -139,7 +139,7 @@ get_programs() { # TABLE
     exit 2
 }
 
-make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes the environment, anew if its packages changed; keeps a link
+make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes FOLDER, anew if its packages changed; a linked FOLDER stays
     local stamp
     [[ ! -L $1 ]] || ! "$1/bin/python" -c '' || return 0
     stamp=$(echo "$PWD" "${@:3}" && "$python" --version && cat "$2")
