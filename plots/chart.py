@@ -121,7 +121,7 @@ def chosen(path, label, o):
 
 
 def labels(paths):
-    """The shortest ends of the paths that are all different."""
+    """The shortest ends of the paths that tell the files apart."""
     for count in range(1, max(len(path.parts) for path in paths) + 1):
         found = ["/".join(path.with_suffix("").parts[-count:]) for path in paths]
         if len(set(found)) == len(found):

@@ -29,7 +29,7 @@ ENDS = {".png": {}, ".svg": {"Date": None}, ".pdf": {"CreationDate": None}}
 
 
 def widest(rows):
-    """impl -> the widest instruction set that ran: that of its last row, because the table lists the widest last."""
+    """impl -> the widest instruction set that ran. It is in the last row, because the table lists the widest last."""
     return {row["impl"]: row["isa"] for row in rows if row["verdict"] != "skip"}
 
 

@@ -37,7 +37,7 @@ def deck_of(results, theme):
 
 
 def page_of(name, results, theme):
-    """The finished page; raises slide.Missing."""
+    """The finished page; raises slide.Missing or files.FAULTS."""
     spec = importlib.util.spec_from_file_location(f"slides_{name}", FOLDER / f"{name}.py")
     module = importlib.util.module_from_spec(spec)
     spec.loader.exec_module(module)

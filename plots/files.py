@@ -12,7 +12,7 @@ class Damaged(ValueError):
     """Says which file and line are damaged, and how."""
 
 
-# The errors of reading damaged results.
+# The errors that damaged results cause.
 FAULTS = ArithmeticError, AttributeError, LookupError, OSError, TypeError, ValueError
 
 

@@ -38,7 +38,7 @@ FUSED = [("simd", SMALL), ("simd", CACHE), ("streaming", MEMORY)]
 
 
 def savings(rows):
-    """(mode, case) -> the row of `normlab claims` with the time that RMSNorm alone saves in that setting."""
+    """(mode, case) -> the row of `normlab claims` with the saving of the norm alone, not of a step."""
     return {(row["how"], row["case"]): row for row in rows if row["quantity"] == "saving"
             and float(row.get("share") or 1) == 1 and row["value"] and row["rounds"] != "0"}
 
@@ -51,7 +51,7 @@ def shape(case):
 
 
 def between(savings):
-    """The range of the savings: "5 to 24 % less", "9 % less to 0.5 % longer". Per cents from 1 on are whole."""
+    """The range of the savings: "5 to 24 % less", "9 % less to 0.5 % longer". Percentages from 1 on are integers."""
     show = lambda v, words: f"{v:.2g}" if "%" not in words else f"{v:.1f}" if 0.05 <= v < 0.95 else f"{v:.0f}"
     ends = [(show(v, words), words) for v, words in map(size, (min(savings), max(savings)))]
     (a, low), (b, high) = [(end[0], ends[1 - i][1]) if end[0] == "0" else end for i, end in enumerate(ends)]

@@ -1,6 +1,6 @@
-"""The look of a slide: one message, read from the last row. plots/slides/ holds one file a slide; deck.py draws them.
+"""The look of a slide: one message, legible from the back row. deck.py draws the slides of plots/slides/.
 
-A slide is 13.33 x 7.5 inches: the smallest letters have 16 points in the message, and 11 in the foot.
+A slide is 13.33 x 7.5 inches. Letters have 11 points in the foot, and 12 or more elsewhere.
 """
 from math import log2
 from pathlib import Path
@@ -26,7 +26,7 @@ THEMES = {
     "grey": ("#FFFFFF", "#000000", "#555555", "#DDDDDD",
              "#000000 #1E1E1E #383838 #525252 #6E6E6E #8B8B8B #A8A8A8"),
 }
-# The order in which series take a look: colour, marker, dash.
+# The looks of the first, second, ... series: colour, marker, dash.
 LOOKS = [("blue", "o", "-"), ("amber", "s", (0, (5, 1.5))), ("ink", "^", (0, (1, 1.2))), ("red", "D", (0, (7, 1.5, 1, 1.5))),
          ("rose", "v", (0, (3, 1))), ("wine", "P", (0, (4, 1, 1, 1, 1, 1))), ("indigo", "X", (0, (9, 2)))]
 TITLE, TEXT, NOTE, FOOT = 28, 17, 14, 11
@@ -44,7 +44,7 @@ class Page:
         self.back, self.ink, self.muted, self.rule, colours = THEMES[theme]
         self.colours = dict(zip(NAMES, colours.split()))
         self.figure = plt.figure(figsize=(WIDE, TALL), facecolor=self.back)
-        self.series = {}  # axes -> [(name, artist, x, y, look)]
+        self.series = {}  # axes -> [(name, curve)]
         self.facts = files.facts(self.path(source))
         self.machines = {}  # name -> facts, if the slide shows several machines
         self.quick = self.facts.get("quick") == "yes"
@@ -191,7 +191,7 @@ class Page:
             self.figure.text(box.x0, (box.y0 + box.y1) / 2, name, transform=inches, fontsize=TEXT, color=self.ink, va="center")
 
     def note(self, words):
-        """A note below the slide: what one must know to read it."""
+        """A note at the bottom of the slide: what one must know to read it."""
         self.put(0.3, 0.72, words, NOTE, self.muted, WIDE - 0.6, most=2, va="center")
 
     def put(self, x, y, words, size, colour, width, most=1, **more):
@@ -214,7 +214,7 @@ class Page:
         return lines
 
     def wide(self, words, size, weight="normal"):
-        """In inches."""
+        """The words' width in inches."""
         probe = self.figure.text(0, 0, words, fontsize=size, weight=weight)
         width = probe.get_window_extent(self.figure.canvas.get_renderer()).width / self.figure.dpi
         probe.remove()
@@ -284,7 +284,7 @@ def log_y(axes, *how):
 
 
 def power(base):
-    """10³"""
+    """A formatter: 10³"""
     digits = str.maketrans("-0123456789", "⁻⁰¹²³⁴⁵⁶⁷⁸⁹")
     return lambda v: f"{base}{str(round(log2(v) / log2(base))).translate(digits)}"
 

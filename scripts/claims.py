@@ -131,7 +131,7 @@ def everybodys(answers):
     return next(iter(decided or answers or ["not measured yet"]))
 
 
-GROUPS = {  # quantities of the claims; all other quantities are counted or are errors
+GROUPS = {  # group -> quantities; the last group has all other quantities
     "RMSNorm's time beside LayerNorm's": {"saving", "speedup"},
     "Time saved in other ways": {"rival_saving", "rival_speedup", "root_speedup"},
     "Operations, bytes and parameters": {"flops_share", "gated_outputs", "norm_inputs", "parameters", "scans", "state_bytes",
@@ -152,7 +152,8 @@ def claims_table():
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
         for rows in own.values():
-            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"  # else in `sentence`
+            # Else `sentence` has the figure.
+            timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "not measured")
         group = next((group for group, quantities in GROUPS.items() if row["quantity"] in quantities), [*GROUPS][-1])

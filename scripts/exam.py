@@ -45,7 +45,7 @@ def row(values):
 
 
 def small(r, count=4):
-    """A row of whole numbers that are not all the same."""
+    """A row of whole numbers, at least three of them different."""
     while len(set(values := [r.randint(-3, 6) for _ in range(count)])) < 3 or not any(values):
         pass
     return values
@@ -248,7 +248,7 @@ def page():
 
 
 def numbers(text):
-    """{1, 2, 3, 8} of 1-3,8."""
+    """1-3,8 -> {1, 2, 3, 8}"""
     ends = [part.split("-") for part in text.split(",")]
     return {k for end in ends for k in range(int(end[0]), int(end[-1]) + 1)}
 

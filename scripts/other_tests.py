@@ -46,7 +46,7 @@ def run(build, out):
     subprocess.run(["cmake", "--build", build, "--target", "normlab_other_tests"], check=True, stdout=subprocess.DEVNULL)
     with tempfile.TemporaryDirectory() as folder:
         program = build / "tests" / "normlab_other_tests"
-        serial = os.environ | {"OMP_MAX_ACTIVE_LEVELS": "0"}  # one thread: a race's result does not change
+        serial = os.environ | {"OMP_MAX_ACTIVE_LEVELS": "0"}  # runs threads in order: a race has one result
         if subprocess.run([program, out, *labs(Path(folder))], env=serial, stderr=subprocess.DEVNULL).returncode:
             sys.exit("normlab_other_tests failed")
 
@@ -56,7 +56,7 @@ def tests(rows):
 
 
 def counts(rows, test, groups):
-    """The number of wrong kernels that the test accepts, and the number that it covers."""
+    """The numbers of kernels in these groups that the test accepts, and that it covers."""
     seen = [row[test] for row in rows if row["group"] in groups and row[test] != "unseen"]
     return seen.count("passes"), len(seen)
 
@@ -101,7 +101,7 @@ def usable(rows):
 
 
 def through(rows):
-    """The number of wrong kernels that none of these tests catches."""
+    """The number of wrong kernels that no usable test catches."""
     return sum(row["group"] in KERNELS and "caught" not in (row[test] for test in usable(rows)) for row in rows)
 
 

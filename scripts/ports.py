@@ -42,8 +42,8 @@ CHAPTER, RUNGS = ROOT / "docs" / "course" / "12-the-machine.md", ROOT / "docs" /
 CORES = {"SPR": ("Sapphire Rapids", "2 3 11 4 7 8 9", 6, "avx512"), "ICX": ("Ice Lake", "2 2D 3 3D 4 7 8 9", 5, "avx512"),
          "ZEN4": ("Zen 4", "1 1D 3 3D 5 5D 8 13", 6, "avx512"), "ZEN3": ("Zen 3", "4 11 12 13", 6, "avx2")}
 LANES, CHAIN = {"avx2": 8, "avx512": 16}, 4  # floats in a vector; cycles of a fused multiply-add, on all of these cores
-DONE = 80  # %
-SETS = ["avx2", "avx512"]  # SSE2 is older than these cores
+DONE = 80  # % of either limit
+SETS = ["avx2", "avx512"]  # not sse2: all these cores have AVX2
 KINDS = {"ports": "ports", "memory": "loads and stores", "width": "width", "latency": "latency"}
 N, C, EVERY = 16, 1024, 16  # rows, features; all limits are cycles for EVERY elements
 
@@ -165,7 +165,7 @@ class Core:
             self.semantics.normalize_instruction_forms(kernel)
             self.semantics.add_semantics(kernel)
             for line in kernel:
-                if {"tp_unknown", "lt_unknown"} & set(line.flags) and "mm" in line.line:  # addresses delay nothing
+                if {"tp_unknown", "lt_unknown"} & set(line.flags) and "mm" in line.line:  # only vectors matter
                     sys.exit(f"OSACA's model of {self.name} lacks: {line.line}")
             uops = [(cycles, ports) for line in kernel for cycles, ports in line.port_uops]
             uops = [(cycles, [ports] if ports in self.model.get_ports() else list(ports)) for cycles, ports in uops]

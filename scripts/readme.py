@@ -162,7 +162,7 @@ def table(results, impls, op, pass_):
 
 
 def halves(results, impls, op, pass_):
-    """The rungs in bf16 without a result in f32 at the small size."""
+    """The bf16 results of rungs that have no f32 result at the small size."""
     lacking = [(impl, results.half[impl["impl"], op, pass_]) for impl in impls
                if (impl["impl"], op, pass_, results.small) not in results.at and (impl["impl"], op, pass_) in results.half]
     rows = [[*idea(impl, "../"), shape(row), *timed(row)] for impl, row in lacking]

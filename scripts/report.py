@@ -54,7 +54,7 @@ class Page:
 
     def __init__(self, results, out, program):
         self.results, self.here, self.program = results, out.resolve().parent, program
-        self.damaged = {}  # file -> why the page leaves it out
+        self.damaged = {}  # the messages, in order; values are unused
 
     def whole(self, name, make, otherwise=None):
         """Returns make(); if results/NAME is damaged, returns `otherwise` and adds a note for the page."""

@@ -1,5 +1,5 @@
-/* The library in the page: WebAssembly made from core/, the plain rungs, the reference and the judge, behind
- * web.h. Nothing is fetched: normlab.wasm.js holds it as text. SPDX-License-Identifier: MIT */
+/* The library in the page: WebAssembly made from core/, the plain rungs, the reference and the judge, with the
+ * interface web.h. Nothing is fetched: normlab.wasm.js has the module as text. SPDX-License-Identifier: MIT */
 
 const ARG = {x: 0, residual: 1, dy: 2, gamma: 3, beta: 4, mean: 5, rstd: 6, y: 9, dx: 11};
 const WANT = {xhat: 0, mean: 1, variance: 2, rstd: 3, dx: 4};

@@ -1,5 +1,5 @@
-/* Starts the figures of a page. The library is a script of its own, loaded only if the page has a figure: a page
- * opened as a file may not use fetch(). SPDX-License-Identifier: MIT */
+/* Starts the figures of a page. The library is a separate script, because a page opened as a file may not use
+ * fetch(); it is loaded only if the page has a figure. SPDX-License-Identifier: MIT */
 if (typeof document !== "undefined") {
     const folder = document.currentScript.src.replace(/[^/]*$/, "");
     const packed = () => new Promise((resolve, reject) => {

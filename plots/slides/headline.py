@@ -71,7 +71,7 @@ def draw(page):
                   va="bottom")
     counts = sorted({max(int(at[race]["passes"]) for race in shown if race in at) for at in machines.values()})
     passes = " to ".join(map(str, dict.fromkeys((counts[0], counts[-1]))))
-    page.note("f32; fused, except where named unfused. Bars: 95 % intervals, " +  # one line, as the legend is above it
+    page.note("f32; fused, except where named unfused. Bars: 95 % intervals, " +  # one line: the legend is above
               (f"of {passes} passes. Hollow: contains 0." if counts[0] > 2 else "here of one process, a first look."))
     says = answer(list(machines.values())) if counts[0] > 2 else f"First look, one machine: {answer([here])}"
     return re.sub(r" at (\d+) x ", "\u00a0at\u00a0\\1\u00a0x\u00a0", says)

@@ -4,7 +4,7 @@ from math import inf, isfinite
 import slide
 
 SOURCE = "long_rows"
-BEST = ("pipelined", "certified", "streaming", "threaded")  # depends on the length of the row
+BEST = ("pipelined", "certified", "streaming", "threaded")  # nl_best()'s choices, by the length of the row
 RUNGS = {"layernorm/refined": "one accumulator"} | {f"optimized/rows_{rung}": "sums in blocks" for rung in BEST}
 
 

@@ -21,7 +21,7 @@ def draw(page):
         raise slide.Missing("ranks lacks networks: run mpi/network.sh as root")
     fits |= {name: fits["veth"] + [delay, 0] for name, delay in PAPER.items()}
     times = {name: latency + BYTES * byte for name, (latency, byte) in fits.items()}
-    sample = 2 * min(np.divide(*curves["library"]["veth"][::-1]))  # ns of the library's kernel
+    sample = 2 * min(np.divide(*curves["library"]["veth"][::-1]))  # ns for a sample; a rank has half of them
     axes = page.axes(xlabel="samples in the batch, half on each rank", ylabel="communication's share of the time, %", right=3.3)
     batches = 2 ** np.arange(1, 13)
     for name, time in times.items():

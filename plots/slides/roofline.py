@@ -8,13 +8,13 @@ import rungs
 import slide
 
 SOURCE = "ladder"
-FLOPS = {"layernorm": 8, "rmsnorm": 4}  # for each element: 1 + 3 for sums and 4 for y; 2 for the sum and 2 for y
+FLOPS = {"layernorm": 8, "rmsnorm": 4}  # for each element: 1 + 3 for sums, 4 for y; RMSNorm: 2 for the sum, 2 for y
 PATTERN = "copy"  # a norm reads x and writes y; the faster of both kinds of stores counts
 DOCS = Path(__file__).resolve().parent.parent.parent / "docs"
 
 
 def roofs(page):
-    """[(place, GB/s)] from L1 to memory: the fastest copy of a working set that fills at most half of the place."""
+    """[(name, GB/s)]: the fastest copy that fills at most half of a cache, and for memory the largest copy."""
     best = {}
     for row in page.read("limit"):
         if row["threads"] == "1" and row["pattern"] == PATTERN:

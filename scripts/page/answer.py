@@ -36,7 +36,7 @@ def of_claims(rows):
 
 
 def of_ladder(results):
-    """results: readme.Results"""
+    """The fastest LayerNorm, in words and numbers; results: readme.Results."""
     rows = [row for (_, op, pass_, where), row in results.at.items()
             if (op, pass_, where) == ("layernorm", "forward", results.small) and row["verdict"] == "ok" and row["ns"]
             and row["speedup"] and not row["impl"].endswith("_threaded")]

@@ -39,7 +39,7 @@
         const r = {name, ...L.call(name)};
         for (const key of ["x", "y", "mean", "rstd"]) r[key] = L.get(key);
         for (const key of ["xhat", "variance"]) r[`due_${key}`] = L.want(key);
-        const first = r.x[0]; /* summing differences keeps the variance's digits in doubles */
+        const first = r.x[0]; /* summing differences keeps more digits of the mean */
         r.due_mean = first + r.x.reduce((sum, v) => sum + (v - first), 0) / r.x.length;
         r.moments = moments(r.x);
         return r;

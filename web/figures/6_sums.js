@@ -6,7 +6,7 @@
     };
     const unit = {f32: 2 ** -24, f16: 2 ** -11, bf16: 2 ** -8};
 
-    /* add() rounds to the type, counts, and returns a node: its value, its depth, what rounding lost, its parts. */
+    /* add() rounds to the type, counts all and rounded sums, and returns a node: value, depth, what is lost, parts. */
     function adder(L, type) {
         const made = {rounded: 0, all: 0, history: []};
         const round = v => type === "f32" ? Math.fround(v) : L.round(type, Math.fround(v));
@@ -53,7 +53,7 @@
             return v.x;
         };
         place(root);
-        const mark = (v, inner) => { /* inner: an inner sum of a chain, whose line to the next sum goes right */
+        const mark = (v, inner) => { /* inner: v is an inner sum of a chain, and its line to the next sum goes right */
             const chain = v.parts && !v.parts[1].parts;
             if (v.parts) v.parts.forEach((p, k) => mark(p, chain && k === 0));
             d.add("circle", {cx: v.x, cy: v.y, r: v.parts ? 5 : 3, class: v.parts ? v.lost ? "bad" : "good" : "leaf"});
