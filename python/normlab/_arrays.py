@@ -30,7 +30,7 @@ def bfloat16() -> np.dtype[Any]:
 
 def _from_dlpack(given: Any) -> NDArray[Any]:
     dtype = str(getattr(given, "dtype", ""))
-    if getattr(given, "is_neg", bool)():  # PyTorch would export the memory without the sign
+    if getattr(given, "is_neg", bool)():  # DLPack would export the values before their negation
         raise ValueError("it is negated when it is read: pass tensor.resolve_neg()")
     if getattr(given, "requires_grad", False) is True:
         raise ValueError("it requires gradients: use normlab.torch, or pass tensor.detach()")

@@ -21,12 +21,12 @@ def _empty(x: Tensor, *shape: int) -> Tensor:
 
 
 def _zeros(x: Tensor, *shape: int) -> Tensor:
-    """For sums over rows: the library writes nothing if there are none."""
+    """Zeros for sums over rows: if there are no rows, the library writes no sums."""
     return x.new_zeros(shape, dtype=torch.float32)
 
 
 def _on_one_device(x: Tensor, *others: Optional[Tensor]) -> None:
-    """PyTorch makes results of x.device without a call if any tensor is on the device meta."""
+    """RuntimeError if not: with any tensor on meta, PyTorch would return unwritten results on x.device."""
     for tensor in others:
         if tensor is not None and tensor.device != x.device:
             raise RuntimeError(f"expected all tensors on one device, got {x.device} and {tensor.device}")
@@ -34,7 +34,7 @@ def _on_one_device(x: Tensor, *others: Optional[Tensor]) -> None:
 
 def _have_memory(args: tuple[Any, ...]) -> None:
     for t in args:
-        if isinstance(t, Tensor) and t.numel() and not t.untyped_storage().data_ptr():  # as after its resize_(0)
+        if isinstance(t, Tensor) and t.numel() and not t.untyped_storage().data_ptr():  # as after storage.resize_(0)
             raise RuntimeError("a tensor's storage is freed")
 
 
@@ -46,8 +46,8 @@ _PLAIN = (Tensor, torch.nn.Parameter)
 
 
 def _is_plain(args: tuple[Any, ...]) -> bool:
-    """Is there no gradient, transformation, mode or tracer? Then the call goes around PyTorch's dispatch, which takes longer
-    than a small norm."""
+    """Is there no gradient, transformation, mode or tracer? Then the call bypasses PyTorch's dispatch, which takes
+    longer than a small norm."""
     gradients = torch.is_grad_enabled()
     for t in args:
         if isinstance(t, Tensor) and (type(t) not in _PLAIN or not t.is_cpu or gradients and t.requires_grad):
@@ -59,7 +59,7 @@ def _is_plain(args: tuple[Any, ...]) -> bool:
 def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, output: None,
               gradient: Callable[..., Any] = _refusal) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Any]]:
     """Makes a custom operator from a generator, which yields empty results and then computes their values.
-    Outside of a compiler a torch Function calls the operator, so that torch.func can transform the call."""
+    Outside of torch.compile an autograd.Function calls the operator, so that torch.func can transform the call."""
     def make(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
         def compute(*args: Any) -> Any:
             _have_memory(args)

@@ -8,7 +8,7 @@ from ._arrays import bfloat16
 
 
 def _levels(tensor: Tensor) -> list[int]:
-    """The number of rows in each level of steps, innermost first. Three levels: the library cannot use the tensor."""
+    """Number of rows at each level of strides, innermost first. More than two: the library cannot use the tensor."""
     axes = [(by, count) for by, count in zip(tensor.stride()[-2::-1], tensor.shape[-2::-1]) if count != 1]
     if tensor.shape[-1] != 1 and tensor.stride(-1) != 1:
         return [0, 0, 0]

@@ -65,7 +65,7 @@ class Race(NamedTuple):
     ns: list[Interval]  #: time of one call of each function
     log_ratios: list[Interval]  #: log(time / time of the first function), within rounds
     savings: list[Interval]  #: per cent of the first function's time; the A/A band widens the interval
-    band: float  #: the A/A band: the first function's log ratio to itself, in the same rounds
+    band: float  #: the A/A band: the larger end of the interval of the first function's log ratio to itself
     rounds: int
 
 

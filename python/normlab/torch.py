@@ -8,13 +8,13 @@
 >>> x = torch.randn(2, 8)
 >>> y, total = RMSNorm(8)(x, residual=model(x))  # the norm of x + residual, and this sum, in one pass
 
-Tensors are float32, float16 or bfloat16, on the CPU. Views are used in place if their rows have one step, or two levels
-with one step each, as the heads of q in a packed qkv. Other views are copied. Parameters are copied unless all are
+Tensors are float32, float16 or bfloat16, on the CPU. Views are used in place if their rows have one stride, or two
+nested strides, as the heads of q in a packed qkv. Other views are copied. Parameters are copied unless all are
 float32 or all have the input's type. torch computes other types and devices, after one warning. The layers use
 torch.get_num_threads() threads; sums are float32 in every type.
 
 The layers are custom operators, torch.ops.normlab.norm and gated: torch.compile(fullgraph=True), torch.export,
-FakeTensor and meta tensors work. A call that needs no gradient goes around them. torch.vmap makes a call for each
+FakeTensor and meta tensors work. A call that needs no gradient bypasses them. torch.vmap makes a call for each
 element. A gradient of a gradient raises RuntimeError, and torch.jit.script cannot compile the layers.
 """
 from collections.abc import Sequence
@@ -225,7 +225,7 @@ _SWAPS = {getattr(torch.nn, kind.__name__): kind
 
 
 def _foreign(module: torch.nn.Module) -> Optional[type]:
-    """The class here that computes the same as the module, if the module is another library's RMSNorm; else None."""
+    """The class that computes as this foreign RMSNorm does, or None. Adds that class's attributes to the module."""
     weight, eps = (next((getattr(module, name) for name in names if hasattr(module, name)), None)
                    for names in (("weight",), ("variance_epsilon", "eps")))
     if not type(module).__name__.endswith("RMSNorm") or isinstance(module, torch.nn.RMSNorm) or \

@@ -16,7 +16,7 @@ Wide = NDArray[np.longdouble]
 
 
 class Reference(NamedTuple):
-    """Forward, unrounded. Groups are rows, (...), or BatchNorm's channels, (c,)."""
+    """Results of forward, unrounded. Groups are rows, (...), or BatchNorm's channels, (c,)."""
 
     y: Wide  #: (..., c), from xhat in long double
     xhat: NDArray[np.float64]  #: (..., c), the normalized values, rounded once to float64
@@ -28,7 +28,7 @@ class Reference(NamedTuple):
 
 
 class Gradients(NamedTuple):
-    """Backward, unrounded."""
+    """Results of backward, unrounded."""
 
     dx: NDArray[np.float64]  #: (..., c), rounded once to float64
     dgamma: Wide  #: (c,)
@@ -80,7 +80,7 @@ class Judgement(NamedTuple):
     exact: float  #: share of the elements that equal the exact value rounded once
     judged: int  #: numbers with a bound, and wrong numbers without one
     unjudged: int  #: other numbers: 0 unless the verdict is "partial", "wrong" or "unjudged"
-    beyond: int  #: numbers beyond their bound; without a bound: numbers that are NaN, infinite, or larger than y of any row
+    beyond: int  #: numbers beyond their bound; without a bound: numbers that are NaN, infinite, or larger than any y can be
     not_finite: int  #: NaN or infinite numbers that should be finite, or the reverse
     worst_of: str  #: the output with the worst number: "y", "dx", "dgate", "dgamma" or "dbeta"
     worst: tuple[int, ...]  #: place of the worst number

@@ -10,7 +10,7 @@ Arrays = Mapping[str, NDArray[Any]]  #: inputs or outputs by name: x, gamma, bet
 
 
 def aligned(a: NDArray[Any]) -> NDArray[Any]:
-    """A page-aligned copy. NumPy's arrays often start 16 bytes after a page's start: wide loads cross cache lines."""
+    """A page-aligned copy. NumPy's arrays often start 16 bytes into a page, so that wide loads cross cache lines."""
     room = np.empty(a.nbytes + 4096, np.uint8)
     begin = -room.ctypes.data % 4096
     copy = room[begin:begin + a.nbytes].view(a.dtype).reshape(a.shape)

@@ -21,7 +21,7 @@ class Compiled(NamedTuple):
     hand_ns: float = nan
     compiled_ns: float = nan
     saving: float = nan
-    saving_low: float = nan  #: with the A/A band
+    saving_low: float = nan  #: the A/A band widens the interval
     saving_high: float = nan
     rounds: int = 0
     why: str = ""

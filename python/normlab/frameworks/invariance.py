@@ -10,7 +10,7 @@ from .verify import problem
 
 ROWS = 8  #: number of rows that are computed alone and in every batch
 SIZES = (1, 2, 3, 4, 5, 7, 8, 9, 15, 16, 17, 31, 32, 33, 63, 64, 65, 127, 128, 129, 255, 256, 257)
-FEW = (1, 2, 3, 17, 257)  #: sizes of batches for torch.compile, which compiles each for seconds
+FEW = (1, 2, 3, 17, 257)  #: sizes of batches for torch.compile, which takes seconds to compile each
 
 
 class Invariance(NamedTuple):

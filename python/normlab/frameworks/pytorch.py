@@ -103,7 +103,7 @@ class TorchCompile(PyTorch):
 
 
 class Liger(PyTorch):
-    """Liger-Kernel's Triton kernels. The casting mode "gemma" rounds last."""
+    """Liger-Kernel's Triton kernels. The casting mode "gemma" rounds once, after the weight."""
 
     def __init__(self, threads: int, device: str = "cpu") -> None:
         if device != "cuda":

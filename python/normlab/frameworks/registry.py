@@ -11,7 +11,8 @@ from typing import Any, TypeVar
 from .adapter import Framework, Missing
 
 TIMED = ("pytorch", "torch_compile", "onnxruntime", "jax", "normlab")
-JUDGED = ("pytorch", "onnxruntime", "jax", "jax_stable", "normlab")  # torch.compile takes seconds for each shape
+#: Not torch.compile, which takes seconds for each shape.
+JUDGED = ("pytorch", "onnxruntime", "jax", "jax_stable", "normlab")
 NAMES = (*TIMED, "jax_stable", "liger")
 ON_GPU = ("pytorch", "torch_compile", "liger")
 _CLASSES = {"pytorch": ("pytorch", "PyTorch"), "torch_compile": ("pytorch", "TorchCompile"),

@@ -84,8 +84,8 @@ class Data(NamedTuple):
 
 
 def drawn(layer: Layer, dtype: str) -> Data:
-    """Draws x in steps of 1/64, with a mean of a few steps in each row, and the residual in steps of 2^-12. x +
-    residual has more bits than 16-bit types."""
+    """Draws x in steps of 1/64, with row means of at most 3/64, and the residual in steps of 2^-12. x + residual needs
+    more bits than 16-bit types have."""
     draw = np.random.default_rng(41)
     half = draw.integers(-120, 121, (ROWS, FEATURES // 2))
     x = np.concatenate([half, 2 * draw.integers(-3, 4, (ROWS, 1)) - half], 1)
@@ -169,7 +169,7 @@ def compare(got: Floats, layer: Layer, dtype: str, data: Data) -> list[tuple[int
 
 
 class Torch:
-    """The norms of PyTorch and of transformers, which are modules of PyTorch."""
+    """The norms of PyTorch, transformers and Liger-Kernel."""
 
     def __init__(self, how: str, device: str) -> None:
         framework: Any = make("liger" if how == "liger" else "pytorch", 1, device)
@@ -233,11 +233,11 @@ class OnnxRuntime:
         imports = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
         options = self.runtime.SessionOptions()
         options.log_severity_level = 4
-        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # others may drop a cast
+        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # others drop casts
         try:
             model = helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
             session = self.runtime.InferenceSession(model, options, ["CPUExecutionProvider"])
-        except Exception as error:  # ONNX Runtime's have no common class
+        except Exception as error:  # ONNX Runtime's exceptions have no common class
             raise Missing(str(error).splitlines()[0][:150]) from None
         return np.asarray(session.run(None, {f"{name}32": a for name, a in given.items()})[0])
 

@@ -22,12 +22,12 @@ class Saving(NamedTuple):
     layernorm_ns: float = nan
     rmsnorm_ns: float = nan
     saving: float = nan
-    saving_low: float = nan  #: with the A/A band
+    saving_low: float = nan  #: the A/A band widens the interval
     saving_high: float = nan
     log_ratio: float = nan  #: log(RMSNorm's time / LayerNorm's time)
     log_low: float = nan
     log_high: float = nan
-    aa_band: float = nan  #: the interval of LayerNorm timed against itself
+    aa_band: float = nan  #: the A/A band: the larger end of the interval of LayerNorm's log ratio to itself
     rounds: int = 0
     call_ns: float = nan  #: if calls are queued: time of one LayerNorm call from Python until its result exists
     why: str = ""

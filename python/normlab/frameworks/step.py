@@ -58,7 +58,7 @@ def model(torch: Any, norm: Callable[[int], Any], width: int, layers: int) -> An
 
 
 def step_of(torch: Any, net: Any, x: Any, compiled: bool) -> Callable[[], None]:
-    """Forward, backward, and SGD."""
+    """Makes a step: forward, backward, SGD."""
     optimizer = torch.optim.SGD(net.parameters(), lr=1e-6)
     run = torch.compile(net, dynamic=False) if compiled else net
 
