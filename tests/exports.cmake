@@ -24,7 +24,7 @@ endforeach()
 set(declared "")
 foreach(header IN LISTS HEADERS)
     file(READ ${header} text)
-    string(REPLACE "[" "(" text "${text}")  # tables too; and a list must not see a bracket
+    string(REPLACE "[" "(" text "${text}")  # tables match, too; a [ would break CMake's lists
     string(REGEX MATCHALL "NL_API [^;(]*nl_[a-z0-9_]+\\(" names "${text}")
     list(APPEND declared ${names})
 endforeach()
@@ -37,7 +37,7 @@ foreach(name IN LISTS declared)
         message(SEND_ERROR "${name} is in the headers but not in ${LIBRARY}")
     endif()
 endforeach()
-list(FILTER found EXCLUDE REGEX "^nl_(rows?|batch)_.*_(c|sse2|avx2|avx512|neon)$")  # loops for rungs of --load
+list(FILTER found EXCLUDE REGEX "^nl_(rows?|batch)_.*_(c|sse2|avx2|avx512|neon)$")  # loops that rungs of --load call
 foreach(name IN LISTS found)
     if(SHARED AND NOT name IN_LIST declared)
         message(SEND_ERROR "${LIBRARY} exports ${name}, which is not in the headers")

@@ -47,14 +47,14 @@ def close(got, want, scale, dtype, units=24):
 
 
 def near(got, want, scale):
-    """Asserts that errors are at most a few long-double units of the scale."""
+    """Asserts that errors are at most 2^-50 of the scale."""
     assert got.shape == want.shape
     assert (abs(got - want) <= 2**-50 * scale).all(), abs(got - want).max()
 
 
 @st.composite
 def problems(draw, axes=(1, 4)):
-    """x and dy of one shape and type, gamma and beta, and a number of threads."""
+    """x and dy of one shape and type, a random generator, and a number of threads."""
     dtype = draw(st.sampled_from(dtypes()))
     shape = tuple(draw(st.lists(st.integers(1, 9), min_size=axes[0], max_size=axes[1])))
     shape = (*shape[:-1], draw(st.integers(2, 70)))

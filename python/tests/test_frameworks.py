@@ -90,7 +90,7 @@ def test_sixteen_bits():
     assert verify.wrong(verify.judge_all(given, outputs))
 
 
-@pytest.mark.parametrize("name", ["pytorch", "onnxruntime", "jax"])  # torch.compile takes a minute
+@pytest.mark.parametrize("name", ["pytorch", "onnxruntime", "jax"])  # not torch.compile, which takes a minute
 def test_frameworks(name):
     try:
         framework = make(name, 1)

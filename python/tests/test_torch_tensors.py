@@ -152,7 +152,7 @@ def drawn_view(draw, shape, dtype):
 
 
 def is_in_rows(tensor):
-    """Are all rows in one step, with nothing to copy?"""
+    """Are the rows evenly spaced, so that no copy is needed?"""
     rows = tensor.reshape(-1, tensor.shape[-1])
     return rows.data_ptr() == tensor.data_ptr() and rows.stride(-1) == 1 and rows.stride(0) >= tensor.shape[-1]
 

@@ -21,7 +21,7 @@ picks "from stream_bytes on: streaming" rows_streaming 1 64x1024
 picks "in place: ordinary" rows_pipelined 1 64x1024 /in-place
 picks "below fork_forward: one thread" rows_pipelined 2 63x1024
 picks "from fork_forward on: threads" rows_threaded 2 64x1024
-used() { # COMMAND SHAPE: the column threads of rows_threaded, given two
+used() { # COMMAND SHAPE: how many of two threads rows_threaded used
     "$normlab" "$@" --threads 2 --impl optimized/rows_threaded 2>stderr | awk -F, 'NR == 2 { print $4 }'
 }
 several=$("$normlab" --version | grep -q 'threads: OpenMP' && echo 2 || echo 1)

@@ -30,7 +30,7 @@ pc=$(find "$prefix" -name normlab.pc)
 export PKG_CONFIG_PATH=${pc%/*}
 for static in "" --static; do
     # shellcheck disable=SC2086
-    eval "set -- $(pkg-config $static --cflags --libs normlab)" # it quotes spaces for the shell
+    eval "set -- $(pkg-config $static --cflags --libs normlab)" # pkg-config quotes spaces for the shell
     # shellcheck disable=SC2086
     "$cc" $cflags "$here/main.c" "$@" -o "$work/consumer"
     printf 'pkg-config %s: ' "$static"

@@ -16,7 +16,7 @@ from plants import plant
 INVISIBLE = {"dresidual-late"}
 # judge may explain these mistakes only partly, because it fits their number.
 FITTED = {"eps-fitted", "factor", "offset"}
-# By pass, the mistakes that judge tries only if the number in the mistake shows in the outputs.
+# By pass: mistakes with a number, which judge tries only if the number fits the outputs.
 OBSERVED = {"forward": "clip-xhat clip-output dropout x-int8 gamma-int8 stored-int8 order-y order-gamma order-affine "
             "order-x order-rows order-places residual-weighted x-weighted rows-int8 squares-first squares-part sums-first sums-part",
             "backward": "clip-output dropout x-int8 stored-int8 order-dx order-rows residual-weighted rows-missing "

@@ -5,8 +5,8 @@ set -uo pipefail
 export OMPI_ALLOW_RUN_AS_ROOT=1 OMPI_ALLOW_RUN_AS_ROOT_CONFIRM=1 OMP_NUM_THREADS=1
 build=$1 bad=0 copy=$1/ranks_mutant
 some=(batchnorm/{forward,backward}/f32/33x7/normal layernorm/{forward,backward}/f32/130x33/normal)
-# PROGRAM CASE...: runs 8 ranks, more than processors. MPICH gets 2: 8 would take minutes, because waiting ranks do not
-# yield.
+# PROGRAM CASE...: runs 8 ranks, even on fewer processors. MPICH gets 2 ranks: 8 would take minutes, because waiting
+# ranks do not yield.
 ranks() {
     local run=(mpirun.openmpi --oversubscribe -n 8)
     [[ $1 != *mpich* ]] || run=(mpirun.mpich -n 2)

@@ -12,7 +12,7 @@ is() { # NAME WANTED CODE: what Python prints with ports imported
 
 printf ' 10:\tvmovups 0x40(%%rdi),%%zmm1        # 50 <x+0x4>\n 14:\tjne    10 <f+0x10>\n\n0000 <g>:\n' >text
 is "instructions without comments and names" "{16: 'vmovups 0x40(%rdi),%zmm1', 20: 'jne    10'}" "print(disassembled(open('text').read()))"
-# 2 to 5 are a loop, which is left after 3; in the second walk 2 and 3 are a loop too. 6 jumps forwards.
+# 2 to 5 are a loop, which is left after 3. In the second test 2 and 3 are a loop, too. 6 jumps forwards.
 code="{1: 'mov', 2: 'add', 3: 'jb', 4: 'sub', 5: 'jmp', 6: 'je', 9: 'ret'}"
 is "loops and steps" "[(['add', 'jb', 'sub', 'jmp'], 4.0)] 0.9" \
     "found, inside = loops([1] + 3 * [2, 3, 4, 5] + [2, 3, 6, 9], $code); print(found, round(inside, 1))"
@@ -24,8 +24,7 @@ is "the busiest ports" "1.5 2.0 3.0 0 2.0" "print(busiest([(1, '05')] * 2 + [(1,
 
 if [ "$(uname -sm)" = "Linux x86_64" ] && type objdump nm >/dev/null && "$normlab" doctor --csv | grep -q '^build,good' &&
     "$normlab" list --csv | grep -q '^optimized/rows_certified,avx2,.*,1,0,0,'; then
-    # The output loops store all of y except the vectors that align it, and the loops read all of x
-    # twice.
+    # The output loops store all of y except the vectors that align y.
     is "a call, step by step" "True True" "
 function, code = program_of('$normlab')
 found, inside = loops(Stepper(['$normlab', 'count', '--inside', '--impl', 'optimized/rows_certified@avx2', 'rmsnorm/forward/f32/16x1024/normal']).call(function), code)
@@ -47,7 +46,7 @@ fi
 
 mkdir pages && cp -r "$root"/{docs,plots,scripts} pages
 ran "ports.py --check" 0 python3 pages/scripts/ports.py --check
-spoiled() { # WORDS FILE SED: a changed file, and what --check says of it
+spoiled() { # WORDS FILE SED: after SED has changed a page, --check fails with WORDS
     sed -i "$3" pages/docs/"$2"
     ran "$1" 1 python3 pages/scripts/ports.py --check
     says "$1"
@@ -57,8 +56,8 @@ spoiled "12-the-machine.md is not what docs/ports.csv says" course/12-the-machin
 spoiled "optimized.md is not what docs/ports.csv says" optimized.md 's/ ports | / latency | /'
 spoiled "takes less time than its limit" machines/xeon/ports.csv '2s/,[0-9.]*,\([0-9.]*,[0-9.]*\)$/,1000,\1/'
 
-# A chain of eight lanes with 16 Gflop/s means 4 GHz. With 4.1 cycles for 16 elements, 65536 elements take 4160 ns
-# or more.
+# One chain of eight lanes at 16 Gflop/s means 4 GHz. At 4.06 cycles for 16 elements, 65536 elements take at least
+# 4157 ns.
 printf '%s\n' panel,series,x,y 'one thread,avx2,1,16' 'one thread,avx2,2,32' 'one thread,avx512,1,32' >peak.csv
 printf '%s\n' case,impl,isa,ns,limit_pct,verdict layernorm/forward/f32/64x1024/normal,optimized/rows_pipelined,avx2,8000,85,ok \
     layernorm/forward/f32/64x1024/normal,optimized/rows_simd,avx2,,,wrong >ports.csv

@@ -35,7 +35,7 @@ echo "python $*" >>called
 [[ $2 == pip ]] || printf 'how,version,case\none,1,some/case\n' >"${*: -1}"
 SH
 printf '#!/bin/sh\n' >bin/cmake
-printf '#!/bin/sh\n%s "$@" | if [ "$LC_ALL" = C ]; then cat; else tr . ,; fi\n' "$(type -P awk)" >bin/awk # mawk in German
+printf '#!/bin/sh\n%s "$@" | if [ "$LC_ALL" = C ]; then cat; else tr . ,; fi\n' "$(type -P awk)" >bin/awk # mawk in a German locale
 cp build/{release,peers}/normlab
 chmod +x build/*/normlab .venv*/bin/python bin/*
 PATH=$PWD/bin:$PATH

@@ -46,7 +46,7 @@ head -c 300 "$root"/docs/machines/zen5.csv >cut.csv
 printf 'name,value\n"never closed,1\n' >open.csv
 : >empty.csv
 mkdir folder.csv
-bad_results() { # SCRIPT NAME OPTION...: of results/NAME.csv
+bad_results() { # SCRIPT NAME OPTION...: with a damaged NAME.csv
     local file
     for file in cut other open empty folder; do
         rm -rf given/"$2".csv && cp -r $file.csv given/"$2".csv && echo "cpu: x" >given/"$2".machine.txt

@@ -8,7 +8,7 @@ python3 -c 'import jinja2, matplotlib' 2>/dev/null || { echo "this Python lacks 
 results=$folder/results page=$folder/report/index.html
 mkdir "$results"
 
-make() { # NAME COMMAND ARGUMENT...: results
+make() { # NAME COMMAND ARGUMENT...: makes results
     "$program" "$2" --quick "${@:3}" --out "$results/$1.csv" &>"$folder/log" || fail "$*" "$(cat "$folder/log")"
 }
 make ladder bench '{layernorm,rmsnorm,batchnorm}/forward/f32/{64x64,64x128}/normal'
@@ -19,7 +19,7 @@ make rmsnorm2019 study rmsnorm2019
 
 python3 plots/deck.py "$results" gradients ln_vs_rms museum rmsnorm2019 >/dev/null 2>"$folder/log" || fail "no slides" "$(cat "$folder/log")"
 # A user's chart is drawn, or the command names what is missing.
-chart() { # ARGUMENT...: of the ladder
+chart() { # ARGUMENT...: draws a chart of the ladder
     python3 plots/chart.py "$results/ladder.csv" --x impl --y ns --by op --out "$folder/chart" "$@" 2>&1
 }
 chart --filter c=64 --filter 'impl=optimized/rows_[sp]*' --filter 'op=*norm' >/dev/null || fail "no chart"

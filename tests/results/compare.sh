@@ -107,7 +107,7 @@ keep() { # keep FOLDER: bench.csv is one more process of this pass
     local number=$(($(ls "$1"/*.csv 2>/dev/null | wc -l) + 1))
     mv bench.csv "$1/bench-$number.csv" && mv bench.machine.txt "$1/bench-$number.machine.txt"
 }
-pass() { # pass FOLDER NS [CPU]: one more
+pass() { # pass FOLDER NS [CPU]: adds a pass
     local folder=$1/$(ls "$1" 2>/dev/null | wc -l)
     mkdir -p "$folder" && file bench "$(row one "$2" 1 1000)" "$(row two 10 1 1000)" && machine bench "${3:-one}"
     keep "$folder"
@@ -166,7 +166,7 @@ says "2 compared: 0 FASTER, 0 SLOWER"
 exits "the exit code knows the mean" 1 t v --fail-if-slower
 prints "all 2 cases"
 says "; 1 SLOWER in the mean over their cases"
-# The baseline of one case only.
+# Only one case has a baseline.
 for k in t/0 t/1 t/2 v/0 v/1 v/2; do
     awk -F, -v OFS=, 'NR == 1 { print $0, "baseline,speedup,quiet_speedup,quiet_ns,comparison"; next }
         { print $0, "k", /x.z/ ? "1.5,1.5,100,FASTER" : "1,1,100,baseline" }' $k/bench-1.csv > new.csv && mv new.csv $k/bench-1.csv

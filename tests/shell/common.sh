@@ -18,7 +18,7 @@ check() { # check NAME REASON: passes if REASON is empty
     if [ -z "$2" ]; then echo "ok    $1"; passed=$((passed + 1))
     else echo "FAIL  $1: $2"; failed=$((failed + 1)); fi
 }
-shows() { echo "not so; '$*':"; "$@"; } # shows COMMAND...: a REASON that is not empty, though the output may be
+shows() { echo "not so; '$*':"; "$@"; } # shows COMMAND...: prints a REASON, even if COMMAND prints nothing
 holds() { check "$1" "$("${@:2}" >&2 || echo "not so: ${*:2}")"; } # holds NAME COMMAND...
 run() { "$normlab" "$@" > stdout 2> stderr; code=$?; }
 ran() { # ran NAME CODE COMMAND...
@@ -34,11 +34,11 @@ quiet() { check "  nothing on stdout" "$(head -1 stdout)"; }
 answers() { exits "$1" "$2" "${@:4}"; prints "$3"; }
 reports() { exits "$1" "$2" "${@:4}"; says "$3"; }
 refuses() { exits "$1 is refused" 2 "${@:3}"; says "$2"; quiet; } # refuses NAME SAYS ARGUMENTS...
-column() { # column NAME [FILE]: of a CSV without commas in quotes, one value a line
+column() { # column NAME [FILE]: prints a column of a CSV; no value may have a comma
     awk -F, -v name="$1" 'NR == 1 { for (i = 1; i <= NF; i++) if ($i == name) at = i; next }
         { print at ? $at : "no column " name }' "${2:-stdout}"
 }
-full_disk() { # full_disk CODE ARGUMENTS...: where writing to stdout fails, and the program says so
+full_disk() { # full_disk CODE ARGUMENTS...: expects CODE and a message if stdout cannot be written
     [ -w /dev/full ] || return 1
     "$normlab" "${@:2}" > /dev/full 2> stderr; code=$?
     check "a full disk under $2" "$([ $code -eq "$1" ] || echo "exit code $code")"

@@ -16,11 +16,11 @@ cp -r scripts include python "$folder/copy" && cp plots/*.py "$folder/copy/plots
 for name in README.md CONTRIBUTING.md docs/README.md docs/course/README.md python/README.md; do
     echo "# Empty" >"$folder/copy/$name"
 done
-build() { # TEXT: the site with a page that has it
+build() { # TEXT: builds a site with a page of this text
     printf '# A page\n\n%s\n' "$1" >"$folder/copy/docs/page.md"
     "$python" "$folder/copy/scripts/website.py" --out "$folder/out" >"$folder/said" 2>&1
 }
-spoil() { # WORDS TEXT: refused with these words
+spoil() { # WORDS TEXT: the build must refuse TEXT with WORDS
     ! build "$2" || fail "the build accepts $2"
     grep -qF -- "$1" "$folder/said" || fail "the build does not name the fault in $2: $(tail -n 5 "$folder/said")"
 }

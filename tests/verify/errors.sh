@@ -16,7 +16,7 @@ edit() {
 }
 
 half=batchnorm/inference/f16 bfloat=batchnorm/inference/bf16
-line() { grep -n "^$1,.*@c," now.csv | cut -d: -f1; } # PROBLEM: its number in now.csv
+line() { grep -n "^$1,.*@c," now.csv | cut -d: -f1; } # PROBLEM: its line number in now.csv
 of() { echo "(\$1 == \"$1\" && \$2 ~ /@c\$/)"; } # PROBLEM: a condition for edit
 # only IMPL: prints the record's lines of IMPL, with all its instruction sets
 only() {

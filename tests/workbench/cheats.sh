@@ -5,7 +5,7 @@
 source "$(dirname "$0")/../shell/common.sh"
 unset CC NL_ISA NO_COLOR
 under_test=grade
-kernel() { # TOP BEFORE CALL [SUM]: CALL comes first in forward(); SUM instead of the float's declaration
+kernel() { # TOP BEFORE CALL [SUM]: CALL comes first in forward(); SUM: the type of the sum (float)
     cat <<END
 $1
 #include "kernel.h"
@@ -190,14 +190,14 @@ for after in 2 12; do
     sed 's/WHAT/open("seal", O_CREAT | O_WRONLY, 0600)/; s/AFTER/1/' cheat.c >sealed.c
     "$normlab" try sealed.c rmsnorm/forward/f32/3x7/normal >stdout 2>&1
     rm -f seal sealed.c
-    grep -q 'called openat' stdout || continue # without libseccomp, and under sanitizers
+    grep -q 'called openat' stdout || continue # not refused without libseccomp, or under sanitizers
     library "ends the grader, call $after" "called kill()" 'kill(getppid(), 9)' $after
     library "writes the points, call $after" "called openat()" 'open("results.json", O_WRONLY | O_CREAT)' $after
     library "starts a process, call $after" "called " 'fork()' $after
 done
 rm -f cheat.so library.c
 
-check "no process was left" "$(pgrep -f "$normlab grade .*4711")" # others may be graded beside this test
+check "no process was left" "$(pgrep -f "$normlab grade .*4711")" # the seed excludes the graders of other tests
 
 # Odd, and right.
 honest "words in comments, texts and longer words" odd.c '/* double #pragma */' 'static const char *const says = "double \" #pragma";

@@ -1,7 +1,7 @@
 #!/usr/bin/env bash
 # Tests the labs. `normlab lab` writes the files of labs/, and grading finds a lab by number, name or folder. For each
-# lab the starting file compiles and is unfinished, the solution gets all points except those for speed on every
-# instruction set that runs here, and each wrong kernel has the failing categories and the hints that its script states:
+# lab the starting file compiles and is unfinished. On every instruction set that runs here, the solution gets all
+# points except those for speed. Each wrong kernel has the failing categories and the hints that its script states:
 #     # expect: wrong CATEGORY     # expect: hint TEXT
 # CATEGORY may also be `every category` or `every category but CATEGORY`.
 # A solution is a file, or a sed script for the starting file. A wrong kernel is a sed script for the solution. Times are
@@ -45,7 +45,7 @@ for what in 1 $one labs/$one "$root/labs/$one" "$root/labs/$one/assignment.txt";
     exits "grade ${what/$root/ROOT}" 0 "${fast[@]}" "$what" "$right"
     prints "$(sed -n 's/^title *//p' "$root/labs/$one/assignment.txt"): $right"
 done
-mkdir $one # a folder without an assignment is none
+mkdir $one # a folder without an assignment is no lab
 exits "a folder of the lab's name" 0 "${fast[@]}" $one "$right"
 refuses "a folder that is no lab" "the folder away has no assignment.txt" away "$right"
 refuses "no file, no lab" "nowhere is no file, no folder and no lab: \`normlab lab\` lists the labs" nowhere "$right"
@@ -105,7 +105,7 @@ for page in "$root"/labs/*/README.md; do
     mapfile -t categories < <(sed -nE 's/^(category|bits) +[0-9.]+ +//p' "$folder/assignment.txt" | sed 's/: .*//')
 
     cp "$folder/start.c" "$name.c"
-    # "LEAST MOST" points, if the starting file is right and not yet fast
+    # "LEAST MOST": the points of a starting file that is right, but slow
     begins=$(sed -n 's/^# start: \(.*\)\.\./\1 /p' "$folder/assignment.txt")
     CC=$quick run grade "${fast[@]}" "$folder" "$name.c"
     check "$name: the starting file is unfinished" "$([ $code -eq 1 ] || [ -n "$begins" ] || echo "exit code $code")"

@@ -12,7 +12,7 @@ library() {
     { echo '#include "normlab_kernel.h"'; cat; } > "$1.c"
     $cc -O1 -shared -fPIC -I"$root/include" -I"$root/core" "${@:2}" "$1.c" -o "$1.so" || exit 1
 }
-refuses() { # refuses FILE WORDS: every line of the table's commands says so
+refuses() { # refuses FILE WORDS: `check --load FILE` fails with WORDS
     exits "$1 is refused" 2 check --load "$1" $case
     says "--load $1: "
     says "$2"
@@ -175,7 +175,7 @@ library undefined <<< 'int not_anywhere(void);
 int normlab_kernel_abi(void) { return not_anywhere(); }'
 refuses undefined.so "not_anywhere"
 # Libraries that end the process that loads them.
-ends() { # ends NAME WORDS < CODE: which defines abi(), scratch() and perhaps more
+ends() { # ends NAME WORDS < CODE: CODE defines abi(), scratch() and perhaps more
     { cat; echo '
 static void forward(const nl_problem *p, const nl_forward_args *a, int threads) { (void)p, (void)a, (void)threads; }
 static const nl_impl k = {.name = "mine/end", .isa = "c", .about = "-", .ops = NL_BIT(NL_RMSNORM),

@@ -123,7 +123,7 @@ long=a_name_that_is_longer_than_the_table_of_implementations_has_room_for
 cp "$rung" $long.c
 answers "a long name" 0 "try/${long:0:56}@c" $long.c rmsnorm/forward/f32/3x7/normal
 check "  nothing is left" "$(ls -A tmp)"
-for ending in 'exit 1' "exec '$quick' \"\$@\""; do # while it compiles, and after that
+for ending in 'exit 1' "exec '$quick' \"\$@\""; do # during a compilation that fails, or succeeds
     printf '#!/bin/sh\nkill -INT $PPID\n%s\n' "$ending" > stops && chmod +x stops
     CC=$work/stops reports "Ctrl-C, and $ending" 130 "normlab try: interrupted" "${fast[@]}" "$rung"
     check "  is all it says" "$(grep -v interrupted stderr)"
