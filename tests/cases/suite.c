@@ -257,8 +257,8 @@ Test(suite, the_short_suite_tells_tensors_apart) {
             cr_assert(short_suite_add(g, impl, &list, error, sizeof error), "%s", error);
         for (int a = 0; a < 4; a++)
             for (int b = 0; b < a; b++)
-                cr_expect(differ(&list, NL_RMSNORM, back ? NL_BACKWARD : NL_FORWARD, tensors[back][a],
-                                 tensors[back][b], 0, false),
+                cr_expect(differ(&list, NL_RMSNORM, back ? NL_BACKWARD : NL_FORWARD,
+                                 tensors[back][a], tensors[back][b], 0, false),
                           "%d: %d and %d", back, a, b);
         cases_free(&list);
     }

@@ -16,11 +16,10 @@ static void check_argument(nl_op op, nl_pass pass, const struct job *job, nl_arg
     const bool takes = nl_takes(op, pass) & bit, needs = has_word(job->needs, name);
     /* paired: needed if its partner is given */
     const bool paired = a == NL_RESIDUAL || a == NL_RUNNING_MEAN || a == NL_RUNNING_VAR;
-    const char *differ = takes != may_have(job, name) ? "taken"
-                         : takes && !(nl_passes[pass].writes & bit) == writes(job, name)
-                             ? "written"
-                         : takes && !paired && !(nl_passes[pass].needs & bit) == needs ? "needed"
-                                                                                      : NULL;
+    const char *differ = takes != may_have(job, name)                                    ? "taken"
+                         : takes && !(nl_passes[pass].writes & bit) == writes(job, name) ? "written"
+                         : takes && !paired && !(nl_passes[pass].needs & bit) == needs   ? "needed"
+                                                                                         : NULL;
     if (differ)
         cr_assert_fail("%s %s: the table and jobs[] differ in whether %s is %s", nl_op_name(op),
                        nl_pass_name(pass), name, differ);
