@@ -14,7 +14,7 @@ static void check_argument(nl_op op, nl_pass pass, const struct job *job, nl_arg
     const char *name = nl_arg_name(a, pass);
     const unsigned bit = NL_BIT(a);
     const bool takes = nl_takes(op, pass) & bit, needs = has_word(job->needs, name);
-    /* paired: needed if its partner is given */
+    /* needed if its partner is given */
     const bool paired = a == NL_RESIDUAL || a == NL_RUNNING_MEAN || a == NL_RUNNING_VAR;
     const char *differ = takes != may_have(job, name)                                    ? "taken"
                          : takes && !(nl_passes[pass].writes & bit) == writes(job, name) ? "written"
@@ -25,36 +25,8 @@ static void check_argument(nl_op op, nl_pass pass, const struct job *job, nl_arg
                        nl_pass_name(pass), name, differ);
 }
 
-static bool has_field(nl_arg a, nl_pass pass) {
-    for (int i = 0; i < POINTERS && pointers[pass == NL_BACKWARD][i]; i++)
-        if (!strcmp(pointers[pass == NL_BACKWARD][i], nl_arg_name(a, pass))) return true;
-    return false;
-}
-
-static void check_argument(const nl_problem *p, const struct job *job, nl_arg a) {
-    const char *name = nl_arg_name(a, p->pass), *of = spelled(p);
-    const unsigned all = nl_takes(p->op, p->pass), bit = NL_BIT(a);
-    bool takes = all & bit;
-    /* needed if its partner is given */
-    bool paired = a == NL_RESIDUAL || a == NL_RUNNING_MEAN || a == NL_RUNNING_VAR;
-    if (takes != may_have(job, name))
-        cr_assert_fail("%s: the table and jobs[] differ in whether %s is taken", of, name);
-    if (takes && (nl_passes[p->pass].writes & bit) != (writes(job, name) ? bit : 0))
-        cr_assert_fail("%s: the table and jobs[] differ in whether %s is written", of, name);
-    nl_status status = has_field(a, p->pass) ? call(p, all | bit) : NL_BAD_ARGUMENT;
-    if (status != (takes ? NL_OK : NL_BAD_ARGUMENT) ||
-        (status != NL_OK && has_field(a, p->pass) && !has_word(nl_message(), name)))
-        cr_assert_fail("%s with %s: status %d, %s", of, name, status, nl_message());
-    if (!takes) return;
-    bool needs = has_word(job->needs, name);
-    status = call(p, all & ~bit);
-    if (status != (needs ? NL_BAD_ARGUMENT : NL_OK) || (needs && !has_word(nl_message(), name)))
-        cr_assert_fail("%s without %s: status %d, %s", of, name, status, nl_message());
-    if (needs != !!(nl_passes[p->pass].needs & bit) && !paired)
-        cr_assert_fail("%s: the table and jobs[] differ in whether %s is needed", of, name);
-}
-
-Test(layer, the_entry_points_take_what_the_table_says) {
+/* tests/library/arguments.c calls the entry points with and without each argument of jobs[]. */
+Test(layer, the_table_has_the_arguments_of_jobs) {
     size_t meaningful = 0;
     for (nl_op op = 0; op < NL_OPS; op++)
         for (nl_pass pass = 0; pass < NL_PASSES; pass++) {
