@@ -267,7 +267,7 @@ int main(int argc, char **argv) {
         data_free(&k.data);
     }
     const unsigned long calls = tree->calls + any->calls, failed = tree->failed + any->failed;
-    if (!calls) return end(2, "no rung takes any of these cases");
+    if (!calls) return end(2, "no rung accepts any of these cases");
     if (checks)
         snprintf(text, sizeof text,
                  "%lu calls, %lu failed; other bits than on one rank: %lu in the tree, %lu in MPI",

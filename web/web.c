@@ -98,7 +98,7 @@ int web_call(void) {
     const nl_problem *p = &now.c.problem;
     const nl_impl *impl = nl_find(text, "c");
     if (!now.open || !impl) return refused("no case is open, or no implementation has this name");
-    if (!nl_accepts(impl, p)) return refused("the implementation does not take the case");
+    if (!nl_accepts(impl, p)) return refused("the implementation does not accept the case");
     const size_t scratch = nl_scratch_bytes(impl, p);
     answer_free(&now.answer);
     if (!answer_make(&now.c, &now.data, &now.answer)) return refused("out of memory");

@@ -145,8 +145,8 @@ static void settle_strides(nl_case *c) {
 static const char *wrong_strides(const nl_case *c) {
     const nl_problem *p = &c->problem;
     if (!has_gaps(c)) return NULL;
-    if (nl_layers[p->op].by_channel) return "only layers that normalize rows take gaps and inner=";
-    if (!c->kind[NL_X].value) return "arrays of files have no gaps between their rows";
+    if (nl_layers[p->op].by_channel) return "gaps and inner= need a layer that normalizes rows";
+    if (!c->kind[NL_X].value) return "data of a file cannot have gaps between rows";
     if (p->inner && p->n % p->inner) return "the number of rows must be a multiple of inner=";
     for (nl_arg a = 0; a < NL_ARGS; a++)
         if (c->outer_gap[a] && !p->inner) return "outer-gap needs inner=ROWS";
@@ -264,7 +264,7 @@ static bool settle_args(nl_case *c, char *error, size_t error_size) {
 static const char *impossible(const nl_problem *p) {
     const nl_layer *l = &nl_layers[p->op];
     if (p->pass == NL_INFERENCE && !l->running)
-        return "this layer keeps no running statistics: its inference is forward";
+        return "this layer keeps no running statistics: write forward";
     if (p->c == 0 || p->s == 0) return "c and s must be at least 1";
     if (p->s != 1 && !l->channels_first) return "this layer normalizes rows: the shape is NxC";
     if (p->eps < 0) return "eps must not be negative";
@@ -368,7 +368,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size) 
         return false;
     }
     if (c.residual && !nl_layers[c.problem.op].residual) {
-        snprintf(error, error_size, "case %s: %s takes no residual", text, op);
+        snprintf(error, error_size, "case %s: %s has no residual", text, op);
         return false;
     }
     if (!settle_args(&c, error, error_size)) return false;

@@ -209,8 +209,7 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
         return data_free(out), false;
     }
     if (c->kind[NL_X].exact && p->n * p->c * p->s > (4u << 20)) {
-        snprintf(error, error_size, "case %s: exact data are exact only up to 4194304 elements",
-                 c->text);
+        snprintf(error, error_size, "case %s: `exact` supports at most 4194304 elements", c->text);
         return data_free(out), false;
     }
     for (nl_arg a = 0; a < NL_ARGS; a++)

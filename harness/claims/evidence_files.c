@@ -73,7 +73,7 @@ static bool read_race(const scan *s, char *const field[COLUMNS], race_row *r) {
     const bool known =
         r->ok || strcmp(field[VERDICT], "fail") == 0 || strcmp(field[VERDICT], "skip") == 0;
     if (!known || (r->ok && !read_numbers(field, r)))
-        return scan_error(s, s->first_line, "no race writes such numbers or verdicts");
+        return scan_error(s, s->first_line, "the verdict or a number is invalid");
     if (!r->ok && snprintf(r->why, sizeof r->why, "%s%s%s", lacks ? "" : field[VERDICT],
                            lacks ? "" : ": ", field[WHY]) >= (int)sizeof r->why)
         text_end_whole(r->why);

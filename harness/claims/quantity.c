@@ -52,7 +52,7 @@ static bool traffic(const question *q, figure *out) {
     if (!m->transfers[0])
         return exactly(100 * (1 - (double)case_bytes(&q->two[1]->c) / (double)case_bytes(c)), out);
     if (c->problem.pass != NL_FORWARD || c->problem.dtype != NL_F32 || c->residual)
-        return fail(q, "the transfers of '%s' are counted forward, in f32, without a residual",
+        return fail(q, "the transfers of '%s' are known only for forward in f32 without a residual",
                     q->how);
     return exactly(100 * (1 - (double)m->transfers[1] / m->transfers[0]), out);
 }
@@ -231,11 +231,11 @@ const quantity quantities[] = {
     {"norm_inputs", "%",
      "the norms' inputs as a share of the activations; HOW: tN, N processors "
      "share a layer",
-     0, "they are ", " % of the activations", .alone = true, .get = norm_inputs},
+     0, "the norms' inputs are ", " % of the activations", .alone = true, .get = norm_inputs},
     {"gated_outputs", "%",
      "a gated norm's outputs as a share of the activations; HOW: layer, four (one of them with "
      "attention) or mixer (without experts)",
-     0, "they are ", " % of the activations", .alone = true, .get = gated_outputs},
+     0, "the norm's outputs are ", " % of the activations", .alone = true, .get = gated_outputs},
     {"root_speedup", "x", "time of 1 / sqrt over the time of HOW (instruction, newton)", 1,
      "it is ", " times as fast", .of = figure_speedup, .race = race_of_roots},
     {"root_error", "u",

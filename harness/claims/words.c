@@ -230,11 +230,12 @@ static void add_needed(words *w, const claim *c, const setting *s) {
     if (x.far <= x.half / 10)
         add(w, "The figure is too near to %.3g for a verdict", x.end);
     else if (x.factor <= 0.1)
-        add(w, "A verdict takes a quieter machine: the A/A band alone is +-%.2g", x.band);
+        add(w, "A verdict needs a quieter machine: the A/A band alone is +-%.2g", x.band);
     else if (s->passes >= PASSES_ENOUGH)
-        add(w, "A verdict takes some %.0f passes", ceil((double)s->passes / (x.factor * x.factor)));
+        add(w, "A verdict needs about %.0f passes",
+            ceil((double)s->passes / (x.factor * x.factor)));
     else
-        add(w, "A verdict takes %.0f times the --seconds",
+        add(w, "A verdict needs %.0f times the --seconds",
             fmax(2, ceil(1 / (x.factor * x.factor))));
 }
 

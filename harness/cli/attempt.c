@@ -109,7 +109,7 @@ static bool try_cases(job *j, const char *subject, const case_list *cases, bool 
     if (*wrong) return printf("%s\n", cases->items[i - 1].text), true;
     printf("%4zu case%s", count, count == 1 ? "" : "s");
     if (open && judges) printf(", no bound on %zu", open);
-    puts(judges ? "" : ", held to no bound");
+    puts(judges ? "" : ", no bound");
     return true;
 }
 
@@ -223,7 +223,7 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     if (!ok) return NL_EXIT_USAGE;
     if (j.checked == 0) {
-        fprintf(stderr, "FAIL nothing was compared: the kernel takes");
+        fprintf(stderr, "FAIL nothing was compared: the kernel accepts");
         return describe(stderr, impl), fprintf(stderr, " only\n"), NL_EXIT_FAILED;
     }
     if (j.failed) {
@@ -232,7 +232,7 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
         return NL_EXIT_FAILED;
     }
     if (talk.cases)
-        printf("not timed: it prints\n");
+        printf("not timed: the kernel prints\n");
     else if (!o->cases.count && !race(&j))
         return NL_EXIT_USAGE;
     if (interrupted()) return NL_EXIT_INTERRUPTED;
@@ -240,13 +240,13 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
     report_busy(&j.out);
     const size_t bounded = j.checked - j.unbounded;
     if (bounded)
-        printf("right on %zu case%s, with at most %.0f %% of the error allowed%s\n", bounded,
+        printf("right on %zu case%s, with errors up to %.0f %% of the bound%s\n", bounded,
                bounded == 1 ? "" : "s", 100 * j.share,
                j.batches && !*j.depends ? ", the same bits in every batch" : "");
     if (j.unbounded)
-        printf("held to no bound on %zu, %s\n", j.unbounded,
-               impl->demonstration ? "as a demonstration"
-                                   : "where its method promises nothing (.method, .range_safe)");
+        printf("no bound on %zu case%s: %s\n", j.unbounded, j.unbounded == 1 ? "" : "s",
+               impl->demonstration ? "the kernel is a demonstration"
+                                   : "its method does not cover these data (.method, .range_safe)");
     if (*j.depends) print_folded(stdout, 0, j.depends);
     return NL_EXIT_OK;
 }

@@ -120,7 +120,7 @@ bool counting_right(const nl_impl *impl, const nl_case *c, char *error, size_t s
     const check_settings s = {.threads = 1, .context = &k, .selects = is_wanted, .judged = keep};
     if (!check_case(c, &s, error, size)) return false;
     if (k.v.outcome == OUTCOME_DEMO)
-        fprintf(stderr, "note: %s promises nothing on %s\n", impl->name, c->text);
+        fprintf(stderr, "note: %s has no bound on %s\n", impl->name, c->text);
     if (k.v.outcome == OUTCOME_OK || k.v.outcome == OUTCOME_DEMO) return true;
     snprintf(error, size, "%s is wrong on %s: %s", impl->name, c->text, k.v.why);
     return false;

@@ -104,8 +104,8 @@ static void print(const lesson *l, FILE *to, const nl_case *shown, hints_when wh
     char text[1000] = "when: ";
     const nl_problem *p = &l->kept[0].c.problem;
     if (p->n * p->c * p->s > MOST)
-        return (void)fprintf(to, "\nHINT none: %s has more than %d elements\n", l->kept[0].c.text,
-                             MOST);
+        return (void)fprintf(to, "\nHINT none, because %s has more than %d elements\n",
+                             l->kept[0].c.text, MOST);
     evidence *of = calloc(KEPT + 1, sizeof *of);
     mechanism_progress = progress;
     progress(0, 1, "looking for the cause");

@@ -40,10 +40,10 @@ static void describe_failure(const grading *j, const nl_case *c, mark *k) {
         hints_note(j->impl, &line, c->threads ? c->threads : j->threads),
             hints_print(f, c, NULL, NULL), fclose(f);
     snprintf(k->text, sizeof k->text, "%s\n%s%s", c->text,
-             v->outcome == OUTCOME_DEMO ? "its method promises nothing here (.method, .range_safe)"
+             v->outcome == OUTCOME_DEMO ? "its method has no bound here (.method, .range_safe)"
                                         : v->why,
              hint && *hint                         ? hint
-             : strncmp(v->why, "printed ", 8) == 0 ? "\nremove what prints"
+             : strncmp(v->why, "printed ", 8) == 0 ? "\nremove the code that prints"
                                                    : "");
     free(hint);
 }
@@ -78,7 +78,8 @@ static bool check_part(grading *j, const part *p, mark *k) {
         k->right = nl_accepts(j->impl, &c->problem);
         if (!k->right) {
             snprintf(k->text, sizeof k->text,
-                     "%s\nthe kernel does not take this: see its .ops, .passes, .dtypes and .c_max",
+                     "%s\nthe kernel does not accept this case: see its .ops, .passes, .dtypes "
+                     "and .c_max",
                      c->text);
             break;
         }
@@ -138,7 +139,8 @@ static bool grade_bits(grading *j, const part *p) {
     char error[700];
     if (!check_part(j, p, k)) return false;
     if (k->right && !j->impl->threaded) {
-        snprintf(k->text, sizeof k->text, "it is not .threaded, so every call gets one thread");
+        snprintf(k->text, sizeof k->text,
+                 "the kernel is not .threaded, so every call gets one thread");
         return k->right = false, true;
     }
     int threads = 0;
@@ -154,7 +156,8 @@ static bool grade_bits(grading *j, const part *p) {
         answer_free(&want), data_free(&data);
     }
     if (k->right && threads == 1 && nl_has_openmp()) {
-        snprintf(k->text, sizeof k->text, "it is .threaded, but started no thread on any case");
+        snprintf(k->text, sizeof k->text,
+                 "the kernel is .threaded, but started no thread on any case");
         k->right = false;
     }
     return award(p, k, "the same bits on 1 to 8 threads,");

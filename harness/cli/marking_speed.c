@@ -48,7 +48,7 @@ static void describe_speed(const contest *k, const part *p, double share, int st
     char busy[120] = "";
     if (mine->band >= 0.05)
         snprintf(busy, sizeof busy,
-                 "\nthe machine is busy: %s differs from itself by %.0f %%%s; grade again",
+                 "\nthe machine is busy: two times of %s differ by %.0f %%%s; grade again",
                  mine->baseline, 100 * expm1(mine->band), useless ? ", too much for points" : "");
     snprintf(out->text, sizeof out->text,
              "%s\n%.2f times as fast as %s; %s%s%s is at %.2f\nstep %d of %d%s", k->c->text,
@@ -84,13 +84,14 @@ bool grade_speed(grading *j, const part *p, mark *k) {
     if (all.v.outcome == OUTCOME_FAIL) {
         snprintf(k->text, sizeof k->text,
                  "%s\n%s\nright when it was checked, but wrong in repeated calls, each on other "
-                 "data: does it keep an answer, or leave work out?",
+                 "data: does the kernel keep a result, or skip work?",
                  c->text, all.v.why);
         return true;
     }
     if (mine->impossible) {
         snprintf(k->text, sizeof k->text,
-                 "%s\nfaster than the same bytes can be copied: does it leave work out?", c->text);
+                 "%s\nfaster than the same bytes can be copied: does the kernel skip work?",
+                 c->text);
         return true;
     }
     const bool useless = mine->band >= log(1.25);

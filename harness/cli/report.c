@@ -176,7 +176,8 @@ void report_busy(const report *r) {
     FILE *out = r->table ? r->table : stderr;
     if (r->band > 0.1)
         fprintf(out,
-                "the machine is busy: a baseline differs from itself by %.0f %%; measure again\n",
+                "the machine is busy: two measurements of a baseline differ by up to %.0f %%; "
+                "measure again\n",
                 100 * expm1(r->band));
     else if (r->apart > 0.05)
         fprintf(out,
@@ -219,7 +220,7 @@ void report_failure(const row *line, int threads) {
 bool report_interrupted(const report *r, size_t done, size_t total) {
     if (!interrupted()) return false;
     progress(1, 1, "");
-    fprintf(stderr, "interrupted after %zu of %zu cases; %s has only what was done\n", done, total,
+    fprintf(stderr, "interrupted after %zu of %zu cases; %s has only their results\n", done, total,
             r->path ? r->path : "the output");
     return true;
 }

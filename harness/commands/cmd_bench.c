@@ -19,7 +19,7 @@ static const char help[] =
     "Verifies every implementation of a case, times the right ones against each other and\n"
     "against the machine's limit, and verifies again (docs/measuring.md). Stops when every\n"
     "interval is narrower than --precision or the time is up, and reports the reason.\n\n"
-    "  --impl GLOB[@ISA]      only these, several with commas; `best`: the choice of nl_best().\n"
+    "  --impl GLOB[@ISA]      only these implementations (A,B,...); `best`: nl_best()'s choice.\n"
     "                         Default: all but peers (docs/peers.md) and demonstrations, which\n"
     "                         show errors, not speed. A kernel is timed on the widest instruction\n"
     "                         set that runs here (NL_ISA=avx2 in the environment: at most that);\n"
@@ -32,7 +32,7 @@ static const char help[] =
     "  --threads N            threads for kernels that use them, and for the limit (1)\n"
     "  --seconds S            time per implementation and case (0.3; with --quick 0.05)\n"
     "  --precision P          stop when each interval's half-width is below this fraction (0.01)\n"
-    "  --margin M             SAME: the whole interval lies within +- M (0.02)\n"
+    "  --margin M             SAME: interval and A/A band lie within +- M (0.02)\n"
     "  --passes N             measure everything N times, each time in twelve fresh processes\n"
     "                         (--quick: three), which share --seconds, and in random order;\n"
     "                         intervals cover differences between passes. --out is a folder, to\n"
@@ -40,7 +40,7 @@ static const char help[] =
     "  --out FILE.csv         results; beside them FILE.rounds.csv and FILE.machine.txt\n"
     "  --quick                short timing, cases up to 2097152 elements\n\n"
     "Verdicts against the baseline: FASTER, SLOWER, SAME, or NOT RESOLVED. The speed against the\n"
-    "baseline is the middle of the ratios within rounds, not the quotient of the two times.\n"
+    "baseline is the median of the ratios within rounds, not the quotient of the two times.\n"
     "Without --out, a terminal gets a table, and a file or pipe gets CSV.\n\n"
     "Examples:\n"
     "  normlab bench layernorm/forward/f32/64x1024/normal\n"
@@ -192,9 +192,8 @@ int cmd_bench(int argc, char **argv) {
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
     if (!pass)
-        fprintf(stderr, "%zu case%s, %zu implementation%s to time for %.2g s each: about %.0f s\n",
-                o.cases.count, o.cases.count == 1 ? "" : "s", candidates,
-                candidates == 1 ? "" : "s", o.seconds,
+        fprintf(stderr, "%zu case%s, %zu timing%s of %.2g s each: about %.0f s\n", o.cases.count,
+                o.cases.count == 1 ? "" : "s", candidates, candidates == 1 ? "" : "s", o.seconds,
                 1.2 * o.seconds * (double)(candidates + 2 * o.cases.count) +
                     0.1 * (double)o.cases.count);
     bool input_ok = bench_all(&j);

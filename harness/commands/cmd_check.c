@@ -24,20 +24,19 @@ static const char help[] =
     "layer, pass, type and kind of data. Exit code 1 if anything failed or nothing was "
     "compared.\n"
     "\n"
-    "  --impl GLOB[@ISA]  only these, several with commas; `best`: the choice of nl_best().\n"
+    "  --impl GLOB[@ISA]  only these implementations (A,B,...); `best`: nl_best()'s choice.\n"
     "                     Default: all but peers (docs/peers.md)\n"
     "  --load FILE        also the kernels of a library (FILE.so, normlab_kernel.h), or of\n"
     "                     FILE.c, compiled as by `normlab try`: try/FILE; may be repeated\n"
     "  --threads N        threads for kernels that use them (1)\n"
     "  --out FILE.csv     results as CSV; FILE.machine.txt: the machine's facts\n"
     "  --batch            a loaded kernel, or a peer, fails if a row's bits depend on its batch;\n"
-    "                     without --batch it gets a note (our own kernels fail)\n"
+    "                     without --batch, only a note; our own kernels always fail\n"
     "  --first            stop at the first failure\n"
     "  --quick            leave out cases above 2097152 elements\n"
-    "  --long[=SECONDS]   the suite and slow cases: 10^6 rows, 2^20 features, outputs past "
-    "the\n"
-    "                     caches; then cases drawn for SECONDS\n"
-    "  --seed N           draw other cases (0)\n"
+    "  --long[=SECONDS]   the suite and slow cases: 10^6 rows, 2^20 features, outputs larger\n"
+    "                     than the caches; then random cases for SECONDS\n"
+    "  --seed N           draw other random cases (0)\n"
     "  --errors FILE      fail if an error is above the largest on record, or not on record;\n"
     "                     only with the suite\n"
     "  --update-errors FILE  record the errors of the implementations that run here\n\n"
@@ -108,7 +107,7 @@ static void show(job *j, const nl_impl *m, row w) {
     nl_case small = *w.c;
     if (j->whole && shrink(&small, &w.v, m, j->o->threads)) {
         progress_clear();
-        fprintf(stderr, "(the smallest case like %s)\n", w.c->text);
+        fprintf(stderr, "(the smallest case that fails like %s)\n", w.c->text);
         w.c = &small;
     }
     size_t i = 0;
@@ -326,11 +325,11 @@ int cmd_check(int argc, char **argv) {
         fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed", o.cases.count,
                 o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (input_ok && !stopped && !ended && !j.gave_up && j.judged < o.cases.count)
-        fprintf(stderr, "; %zu for other kernels", o.cases.count - j.judged);
+        fprintf(stderr, "; %zu that only other kernels accept", o.cases.count - j.judged);
     if (input_ok) fprintf(stderr, "\n");
     if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared%s\n",
-                o.impl ? ": --impl has no kernel for these cases; see `normlab list`" : "");
+                o.impl ? ": no implementation of --impl runs a case here; see `normlab list`" : "");
     hints_print(stderr, NULL, say_when, &j);
     bool written = report_written(j.out.csv, j.out.path),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;

@@ -37,15 +37,15 @@ static void help(void) {
         "  --evidence FOLDER  where passes are kept (results/evidence/PROCESSOR); without "
         "--passes,\n"
         "                  nothing is timed\n"
-        "  --stability     instead of answers: how often three of %d or more passes contradict "
-        "the others\n"
+        "  --stability     instead of answers: how often three passes contradict the others;\n"
+        "                  needs %d passes\n"
         "  --measured FILE.csv  add the times inside frameworks, which\n"
         "                  `python -m normlab.frameworks --out FILE.csv` measures\n\n"
         "Answers: HOLDS; FAILS; DEPENDS, if settings disagree; NOT RESOLVED, if an interval with\n"
-        "the A/A band is too wide; NOT RUN, with --quick; FIRST LOOK, no answer yet. The answer\n"
-        "is about the first setting, marked >. A claim that fails is a result: exit\n"
-        "code 0. The CSV also has the verdict of each setting: SUPPORTED, REFUTED, SAME (no\n"
-        "difference beyond the claim's margin) or NOT RESOLVED.\n\n"
+        "the A/A band is too wide; NOT RUN, if the first setting was not measured;\n"
+        "FIRST LOOK, no answer yet. The answer is about the first setting, marked >. A claim that\n"
+        "fails is a result: exit code 0. The CSV also has the verdict of each setting: SUPPORTED,\n"
+        "REFUTED, SAME (no difference beyond the claim's margin) or NOT RESOLVED.\n\n"
         "Quantities:\n",
         folder, QUICK_MAX, QUICK_MAX, PASSES_ENOUGH, 2 * PASSES_ENOUGH);
     for (size_t i = 0; i < quantities_count; i++)

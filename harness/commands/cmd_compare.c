@@ -28,7 +28,7 @@ static const char help[] =
     "lie within the margin. A row that cannot be compared is refused, with the reason. If cpu,\n"
     "caches or architecture differ or are not known, it compares shares of each machine's own\n"
     "limit (limit_pct), not times.\n\n"
-    "  --margin M         SAME: the whole interval lies within +- M (0.02, that is 2 %)\n"
+    "  --margin M         SAME: interval and band lie within +- M (0.02, that is 2 %)\n"
     "  --csv              for programs; a ratio of times: below 1, B is faster\n"
     "  --fail-if-slower   exit code 1 if anything is SLOWER (refused rows do not count)\n\n"
     "Files were measured one after the other, so anything that changed in between (load,\n"
@@ -181,8 +181,8 @@ static void describe_passes(const results *file, int side, bool shares) {
                 "B/A compares times relative to the baseline's in the same quiet rounds, in which "
                 "other work disturbed least; the baseline's own row compares times\n");
     fprintf(stderr,
-            "%c: %zu passes; medians over rows: %.0f processes a pass count; standard deviation "
-            "%.2f %% between these, %.2f %% between passes\n",
+            "%c: %zu passes; medians over rows: %.0f processes used per pass; standard deviation "
+            "%.2f %% between processes, %.2f %% between passes\n",
             sides[side], file->passes, s.count, 100 * s.within, 100 * s.between);
 }
 

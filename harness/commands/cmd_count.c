@@ -63,14 +63,13 @@ int cmd_count(int argc, char **argv) {
     bool ok = true;
     code = NL_EXIT_USAGE;
     if (cases.count != 1)
-        options_fail("name one case: these are %zu", cases.count);
+        options_fail("name one case, not %zu", cases.count);
     else if (c->threads > 1 || c->team)
-        options_fail("count calls a kernel on one thread: leave threads and team out of %s",
-                     c->text);
+        options_fail("counting uses one thread: leave threads and team out of %s", c->text);
     else if (impl && !m)
         options_fail("no implementation is called '%s'", impl);
     else if (impl && !nl_accepts(m, &c->problem))
-        options_fail("%s does not take %s", impl, c->text);
+        options_fail("%s does not accept %s", impl, c->text);
     else if (!inside && !right && !counting_works())
         options_fail("valgrind is not installed: apt-get install valgrind");
     else {

@@ -51,13 +51,13 @@ static const struct family {
        "         *     *row.mean, *row.rstd      as forward saved them; without a mean: NULL\n"
        "         *     nl_put_dx(row, i, dx)     stores dx_i, with dresidual_i if there is one\n"
        "         *     v.dgamma[i], v.dbeta[i]   sums over the rows; NULL where not wanted;\n"
-       "         *                               nl_clear_gradients(v) begins them\n",
+       "         *                               nl_clear_gradients(v) zeroes them\n",
        "         *     vload(v.t, row.x, i, k), vload(v.t, row.dy, i, k)\n"
        "         *     vgain(v.gamma, v.plus_one, i, k)\n"
        "         *     *row.mean, *row.rstd      as forward saved them; without a mean: NULL\n"
        "         *     vstore(v.t, row.dx, i, k, dx), with row.dresidual added, if any\n"
        "         *     v.dgamma[i], v.dbeta[i]   sums over the rows, NL_F32; NULL where not\n"
-       "         *                               wanted; nl_clear_gradients(v) begins them\n"}},
+       "         *                               wanted; nl_clear_gradients(v) zeroes them\n"}},
      {{"NL_INLINE void %s(nl_view v) {\n"
        "    for (size_t j = 0; j < v.c; j++) {\n"
        "        /* TODO: y = gain_j * xhat%s, xhat = %s,\n"
@@ -100,11 +100,11 @@ static void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd) {
         layer->centred ? "(x - mean) / sqrt(var + eps)" : "x / sqrt(mean(x^2) + eps)";
     if (backward) xhat = layer->centred ? "(x - mean) * rstd" : "x * rstd";
     fprintf(out, f->loop, layer->name, layer->beta && !backward ? " + beta" : "", xhat);
-    if (simd) fputs("         * in vectors (vec.h) of VLEN elements, at the end fewer:\n", out);
+    if (simd) fputs("         * in vectors (vec.h) of VLEN elements, fewer at the end:\n", out);
     fputs(simd ? f->vector_words : f->words, out);
     if (layer->by_channel && pass == NL_FORWARD)
-        fputs("         *     nl_keep_channel(v, j, mean, var, rstd)   for backward and the "
-              "running statistics\n",
+        fputs("         *     nl_keep_channel(v, j, mean, var, rstd)   saves them, and updates "
+              "the running statistics\n",
               out);
     if (pass == NL_INFERENCE)
         fputs("         *     v.running_mean[j], v.running_var[j]      the statistics\n", out);

@@ -30,7 +30,7 @@ static const char help[] =
     "  --threads N    threads to compare with one (all)\n"
     "  --seconds S    for each candidate and size (0.3; with --quick 0.01)\n"
     "  --precision P  stop when each interval's half-width is below this fraction (0.01)\n"
-    "  --margin M     SAME: the whole interval lies within +- M (0.02)\n"
+    "  --margin M     SAME: interval and A/A band lie within +- M (0.02)\n"
     "  --quick        short timing, y of up to 32 MiB: takes seconds\n\n"
     "Examples:\n"
     "  normlab tune --out tuning.txt && export NL_TUNING=$PWD/tuning.txt\n"

@@ -96,7 +96,7 @@ void batches_print(const judgement *j, const batches *b, const char *path, FILE 
         fprintf(out, "  its bits       are the same\n");
         return;
     }
-    char most[48] = "one of both NaN";
+    char most[48] = "NaN in one batch only";
     if (isfinite(b->ulps)) snprintf(most, sizeof most, "at most %.0f ulp%s", b->ulps, b->ulps_of);
     fprintf(out, "  its bits       differ in %zu of %zu rows, %zu of %zu numbers, %s: %s\n",
             b->others, b->rows, b->numbers, b->rows * j->s.p->c, most,

@@ -110,13 +110,12 @@ static bool find_class(const enquiry *q, char *cause, size_t size) {
         got ? made++ : lost++;
     }
     if (10 * lost >= 9 * r->wrong)
-        snprintf(
-            cause, size,
-            "NaN is right there, and was lost: an input is NaN, or 0 / 0, inf - inf or 0 * inf "
-            "gives NaN");
+        snprintf(cause, size,
+                 "NaN was lost: the right result is NaN, because an input is NaN, or by 0 / 0, "
+                 "inf - inf or 0 * inf");
     else if (10 * made >= 9 * r->wrong)
         snprintf(cause, size,
-                 "NaN where a number is right: a step was 0 / 0, inf / inf, inf - inf or 0 * inf");
+                 "NaN instead of a number: a step was 0 / 0, inf / inf, inf - inf or 0 * inf");
     return 10 * (lost > made ? lost : made) >= 9 * r->wrong;
 }
 

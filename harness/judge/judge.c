@@ -33,7 +33,7 @@ static bool name_place(judgement *j) {
     const char *at = strchr(where, ',');
     if (!at || !(error >= size / 4) || !isfinite(error)) return false;
     snprintf(j->mechanism, sizeof j->mechanism,
-             "wrong%s: not written, or of another call; no other number is wrong", at);
+             "wrong%s: not written, or left by another call; no other number is wrong", at);
     return true;
 }
 

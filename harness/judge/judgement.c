@@ -103,9 +103,9 @@ static void print_growth(const judgement *j, FILE *out) {
     fprintf(out, "                 %s\n",
             j->rounding ? j->rounding
             : g->decides
-                ? "no known method grows like that"
-                : "this decides nothing: 8 points must lie near a line, with the largest kappa "
-                  "at least 8 times the smallest");
+                ? "no known method's error grows like that"
+                : "a conclusion needs 8 points near a line, with the largest kappa at least 8 "
+                  "times the smallest");
 }
 
 /* If the likely mistake explains a part of the error, prints that part and the rest. */
@@ -137,7 +137,7 @@ static void print_mechanism(const judgement *j, FILE *out) {
     }
     if (!j->named && !j->rounding && j->score.not_finite == j->score.count) return;
     fprintf(out,
-            "\nknown mistake, made on purpose                             removes  leaves rms    "
+            "\nknown mistake, simulated                                   removes  leaves rms    "
             "largest\n");
     for (size_t i = 0; i < m->count; i++) {
         const hypothesis *h = &m->found[i];
@@ -190,7 +190,7 @@ static void print_verdict(const judgement *j, FILE *out) {
     why_text(j, why, sizeof why), unjudged_text(j, what, sizeof what);
     fprintf(out, "verdict          ");
     if (!c->beyond && !j->right)
-        fprintf(out, "none: a two-pass has no bound on these data: %s\n", why);
+        fprintf(out, "none: a two-pass kernel has no bound on these data: %s\n", why);
     else if (!c->beyond && c->unjudged)
         fprintf(out, "right in %zu of %zu %ss%s; %s not judged: %s\n", c->groups_judged, c->groups,
                 name, but, what, why);
@@ -200,7 +200,9 @@ static void print_verdict(const judgement *j, FILE *out) {
     fprintf(out, "WRONG: beyond the bound in %zu of %zu elements, %zu of %zu %ss\n", c->beyond,
             c->judged, c->groups_beyond, c->groups, name);
     if (c->impossible)
-        fprintf(out, "  %zu of these    have no bound: NaN, infinite, or larger than y of any %s\n",
+        fprintf(out,
+                "  %zu of these    have no bound, but no %s can have them: NaN, infinite or too "
+                "large\n",
                 c->impossible, name);
     if (c->certain < c->beyond)
         fprintf(out,
@@ -232,7 +234,7 @@ void judgement_print(const judgement *j, const char *y_path, FILE *out) {
     print_others(j, out);
     fprintf(out,
             "one unit         2^%d * %s\n"
-            "the bound        a two-pass kernel's, with one accumulator\n",
+            "the bound        of a two-pass kernel with one accumulator\n",
             (int)lroundl(log2l(ref_unit(p->dtype))),
             p->pass == NL_BACKWARD ? "the size of the terms (docs/verification.md)"
                                    : "(|gain| * max(1, |xhat|) + |beta|)");

@@ -28,7 +28,7 @@ static void timer(exam *e) {
                           : cost > 100 || step > 1000 ? FINDING_NOTE
                                                       : FINDING_GOOD;
     exam_add(e, "timer", level,
-             "Every time includes reading the clock: see clocksource; measure longer calls",
+             "Each measured time includes a clock read: see clocksource; measure longer calls",
              "CLOCK_MONOTONIC: a read costs %.0f ns, smallest step %.0f ns, resolution %.0f ns",
              cost, step, 1e9 * (double)resolution.tv_sec + (double)resolution.tv_nsec);
 }
@@ -63,8 +63,8 @@ static void frequency(exam *e) {
     double spread =
         (stats_quantile(ghz, (size_t)n, 0.9) - stats_quantile(ghz, (size_t)n, 0.1)) / middle;
     exam_add(e, "frequency", spread > 0.05 ? FINDING_NOTE : FINDING_GOOD,
-             "Speed changes while we measure: see governor, turbo and others; compare only what "
-             "was measured in turns",
+             "Speed changes while we measure: see `governor`, `turbo` and `others`; compare only "
+             "what was measured in turns",
              "%.2f GHz if a 64-bit multiplication takes %d cycles; spread %.1f %% (10th to 90th of "
              "%d readings)",
              middle, MULTIPLY_CYCLES, 100 * spread, n);
@@ -89,8 +89,9 @@ static void interruptions(exam *e) {
     }
     double share = lost / (last - begin);
     finding_level level = share > 0.05 ? FINDING_BAD : share > 0.005 ? FINDING_NOTE : FINDING_GOOD;
-    exam_add(e, "interruptions", level, "See load, others and steal; repeat more, and take medians",
-             "%d of more than 10 us in %.0f ms: %.1f %% of the time; the longest gap %.0f us", gaps,
+    exam_add(e, "interruptions", level,
+             "See `load`, `others` and `steal`; repeat more, and take medians",
+             "%d longer than 10 us in %.0f ms: %.1f %% of the time; the longest %.0f us", gaps,
              (last - begin) / 1e6, 100 * share, longest / 1e3);
 }
 

@@ -238,7 +238,7 @@ static void leave_out(results *pool, char *const *paths) {
         }
         results_free(one);
         snprintf(pool->warning, sizeof pool->warning,
-                 "%zu of %zu processes are left out, as they are cut off, changed or copies; "
+                 "%zu of %zu processes are left out: their files are cut off, changed or copies; "
                  "the last: %.300s",
                  i + 1 - kept, all, paths[i]);
     }

@@ -75,7 +75,7 @@ static bool read_row(scan *s, const struct column *const *meaning, size_t width,
     static const char *const should[] = {
         [NAME] = "not be empty",
         [VERDICT] = "be ok, fail, demo or skip",
-        [COUNT] = "be a number from 1 up",
+        [COUNT] = "be a whole number from 1 to 1000000",
         [POSITIVE] = "be a positive number, or empty",
         [NOT_NEGATIVE] = "be a number that is not negative, or empty",
     };

@@ -98,10 +98,9 @@ static void describe_access(const call_record *s, char *why, size_t size) {
                  "overflowed its stack of %d MiB: too large arrays, or endless recursion",
                  STACK_BYTES >> 20);
     else if (has_no_address(s->code))
-        snprintf(
-            why, size,
-            "used a pointer that is no address, or an aligned load or store of a vector that is "
-            "not aligned (SIGSEGV)");
+        snprintf(why, size,
+                 "used an invalid pointer, or an aligned load or store of a vector that is "
+                 "not aligned (SIGSEGV)");
     else if ((uintptr_t)s->address < NEAR_NULL)
         describe_null(s, why, size);
     else
@@ -150,7 +149,7 @@ static bool sound(const call_record *s) {
 void crash_describe_end(const call_record *shared, int status, char *why, size_t size) {
     const call_record copy = *shared, *s = &copy;
     if (!sound(s))
-        snprintf(why, size, "overwrote the notes of its process");
+        snprintf(why, size, "overwrote data of the checker");
     else if (s->signal)
         crash_describe(s, why, size);
     else if (s->state == CALL_WAITS)

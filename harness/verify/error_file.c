@@ -57,7 +57,8 @@ static bool read_line(error_record *e, scan *s) {
         const char *text = k < e->kind_count ? f[NAMES + k] : "";
         l.u[k] = *text ? strtod(text, &end) : NAN;
         if (*text && (*end || !isfinite(l.u[k]) || l.u[k] < 0))
-            return scan_error(s, l.number, "%s: '%s' is no error", e->kinds[k], text);
+            return scan_error(s, l.number, "%s: '%s' should be a number, at least 0", e->kinds[k],
+                              text);
     }
     bool ok = true;
     for (char *name = f[1], *next; ok && name; name = next) {
@@ -71,7 +72,7 @@ static bool has_each_once(const error_record *e, scan *s) {
     for (size_t i = 1; i < e->file_count; i++) {
         const error_line *l = &e->file[i];
         if (error_record_order(l - 1, l) == 0)
-            return scan_error(s, l->number, "%s@%s has line %zu too", l->name, l->isa,
+            return scan_error(s, l->number, "%s@%s is also in line %zu", l->name, l->isa,
                               l[-1].number);
     }
     return true;

@@ -156,10 +156,9 @@ static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
     char more[120] = "";
     v->outcome = OUTCOME_FAIL;
     if (t->its_error <= b.probable)
-        snprintf(
-            more, sizeof more,
-            ", but float arithmetic rounded once cannot give it. This is so for %zu of %zu numbers",
-            t->misrounded[t->arg], expected_count(p, t->arg));
+        snprintf(more, sizeof more,
+                 ", but no float near the right number rounds to it (%zu of %zu numbers)",
+                 t->misrounded[t->arg], expected_count(p, t->arg));
     else if (t->its_error <= b.certain)
         snprintf(more, sizeof more, " by the probable bound, %.4g by the certain one", b.certain);
     char off[64] = ""; /* empty if one is NaN and the other is not */
@@ -174,7 +173,7 @@ static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
 verdict outputs_check(const instance *in, const answer *a) {
     const nl_problem *p = &in->c->problem;
     if (in->impl && (in->impl->lanes < 1 || in->impl->lanes > LANES_MAX))
-        return failure(".lanes is not from %s: only these have a bound", "1 to 256");
+        return failure(".lanes should be from %s, the range with a bound", "1 to 256");
     if (p->n == 0) return check_untouched(in);
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && in->data->input[s] && !instance_consumes(in, s) &&

@@ -80,6 +80,6 @@ const char *surroundings_changed(const instance *in) {
 #endif
     for (int i = 0; i < 2; i++)
         if (!same_file(&now.output[i], &usual.output[i]))
-            return "closed files that are not its own, or put others in their place";
+            return "closed or replaced files that are not its own";
     return "";
 }

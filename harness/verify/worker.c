@@ -215,10 +215,10 @@ static void call(call_record *s) {
     s->left_threads = too_many_threads(before + team - 1);
     strcpy(s->left, surroundings_changed(&s->in));
     if (leaks(s, memory) && !*s->left)
-        strcpy(s->left, "allocates memory in each call, and keeps it");
+        strcpy(s->left, "allocates memory in each call, and does not free it");
     if (s->repeats && s->status == NL_OK) pair_repeat(&made);
     if (scratch_overrun(&s->in))
-        strcpy(s->left, "wrote behind its scratch, within the last cache line");
+        strcpy(s->left, "wrote past its scratch, within the last cache line");
     if (s->pairs && s->status == NL_OK && !*s->left && !pair_agrees(&made))
         strcpy(s->left,
                "gives other numbers while another thread calls it too: is a buffer static?");

@@ -34,8 +34,8 @@ static bool number(const scan *s, const char *text, double least, double *out) {
 static bool copy(const scan *s, const char *text, char *to, size_t size) {
     if (*text && strlen(text) < size) return strcpy(to, text), true;
     return scan_error(s, s->first_line,
-                      *text ? "'%s' has more than %zu letters"
-                            : "%sthe name is missing; it may have %zu letters",
+                      *text ? "'%s' has more than %zu characters"
+                            : "%sthe name is missing; it may have %zu characters",
                       text, size - 1);
 }
 
@@ -82,7 +82,7 @@ static bool can_be_met(const scan *s, const part *p) {
     const char *const rungs[] = {p->from_rung, p->to_rung};
     for (size_t i = 0; i < p->cases.count; i++)
         if (!can_take(&p->cases.items[i], NULL))
-            return scan_error(s, s->first_line, "cannot be met: no kernel takes %s",
+            return scan_error(s, s->first_line, "cannot be met: no kernel accepts %s",
                               p->cases.items[i].text);
     for (size_t i = 0; i < p->cases.count && p->kind == PART_BATCH; i++)
         if (!batch_shows(&p->cases.items[i]))
@@ -94,7 +94,7 @@ static bool can_be_met(const scan *s, const part *p) {
     for (int i = 0; i < 2; i++)
         if (p->kind >= PART_COUNT && strcmp(rungs[i], "limit") != 0 &&
             !can_take(p->cases.items, rungs[i]))
-            return scan_error(s, s->first_line, "cannot be met: %s does not take %s", rungs[i],
+            return scan_error(s, s->first_line, "cannot be met: %s does not accept %s", rungs[i],
                               p->cases.items->text);
     return p->kind != PART_SPEED || p->cases.items->cache != CACHE_ROTATING ||
            scan_error(s, s->first_line,

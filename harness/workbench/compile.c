@@ -221,7 +221,7 @@ static bool start(command *c, const fence *f, char *error, size_t size) {
     while (child > 0 && waitpid(child, &status, 0) < 0)
         if (errno != EINTR) return false;
     if (child < 0 || (WIFEXITED(status) && WEXITSTATUS(status) == CANNOT_RUN))
-        snprintf(error, size, "cannot run the compiler %s; CC in the environment names another",
+        snprintf(error, size, "cannot run the compiler %s: set CC in the environment to another",
                  c->argv[0]);
     else if (f && WIFSIGNALED(status))
         snprintf(error, size, "the compiler took more than %d seconds, or was killed", SECONDS);

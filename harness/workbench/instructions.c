@@ -98,7 +98,7 @@ static bool allowed(const char *name, size_t n, bool in_text, int rules, char *w
                    : no_assembly(name, n, why, size);
     if (is_forbidden(name) || strstr(rest, "cntvct"))
         return snprintf(why, size,
-                        "it has the instruction %s: a kernel calls neither the system nor a clock",
+                        "it has the instruction %s: a kernel must not call the system or a clock",
                         name),
                false;
     if ((rules & NO_DOUBLE) && (is_double(name, n, rest) || is_soft(rest)))

@@ -298,7 +298,7 @@ const nl_impl *load_distant(const char *path, char *error, size_t size) {
     said->error[sizeof said->error - 1] = '\0';
     if (*said->error) return refuse(error, size, "%s", said->error), NULL;
     if (said->count != 1) /* otherwise a second kernel could have a rung's name */
-        return refuse(error, size, "it has %zu kernels, but only one is graded: leave one",
+        return refuse(error, size, "it has %zu kernels, but only one is graded: keep one",
                       said->count),
                NULL;
     m->name = said->name, m->isa = said->isa, m->about = said->about, m->thresholds = NULL;

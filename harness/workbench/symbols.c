@@ -111,8 +111,7 @@ static const char *reason(const char *name) {
         return "only nl_parallel_for() and OpenMP may start threads, which end with the call";
     if (strstr(name, "alloc") || strcmp(name, "free") == 0)
         return "a kernel must not allocate: .scratch requests working memory";
-    return "it may call functions of mathematics, memcpy() and the like, nl_parallel_for() and "
-           "OpenMP";
+    return "it may call math functions, memcpy() and the like, nl_parallel_for() and OpenMP";
 }
 
 bool symbols_allowed(const char *library, bool no_double, char *why, size_t size) {
@@ -124,7 +123,7 @@ bool symbols_allowed(const char *library, bool no_double, char *why, size_t size
     const char *wide = name && !*name && no_double ? first_refused(whole, is_float) : "";
     const bool ok = name && !*name && wide && !*wide;
     if (!name)
-        snprintf(why, size, "has no table of symbols that can be read: is it a shared library?");
+        snprintf(why, size, "has no readable symbol table: is it a shared library?");
     else if (*name)
         snprintf(why, size, "it calls %.100s, which a graded kernel must not: %s", name,
                  reason(name));

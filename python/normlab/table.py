@@ -62,7 +62,7 @@ def dtype_name(dtype: Any) -> str:
     return short[text]
 
 
-@documented("Implementation", "ValueError\n    No implementation takes the problem, or a name is unknown.",
+@documented("Implementation", "ValueError\n    No implementation accepts the problem, or a name is unknown.",
             direction=('"forward", "backward" or "inference"', "The pass."),
             **dict.fromkeys(("n", "c", "s"), ("int", "n rows of c features; for batchnorm the shape [n][c][s].")))
 def best(op: str, n: int, c: int, s: int = 1, *, direction: str = "forward", dtype: Any = "f32",

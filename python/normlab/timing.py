@@ -100,7 +100,7 @@ _RACER = "import json, sys, normlab._core as c; print(json.dumps(c.race_cases(*j
 
 
 def _only(glob: "str | None", spelling: str) -> "str | None":
-    """The only implementation that takes a case and whose name matches `glob`."""
+    """The only implementation that accepts a case and whose name matches `glob`."""
     if glob is None or not set("*?[,") & set(glob):
         return glob
     from fnmatch import fnmatchcase
@@ -164,7 +164,7 @@ def measure(*cases: str, against: "str | None" = None, impl: "Impl" = None, base
         options += [] if name is None else [option, name]
     rows, table = _rows("bench", *options, "--", *cases)
     if not rows:
-        raise ValueError(f"nothing was timed: no implementation {impl or ''} takes {', '.join(cases)}")
+        raise ValueError(f"nothing was timed: no implementation {impl or ''} accepts {', '.join(cases)}")
     found = Measurements(Measurement(*_fields(Measurement, row)) for row in rows)
     found.table = table
     return found

@@ -35,7 +35,7 @@ _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
 
 @cache
 def _warn(what: str) -> None:
-    warn(f"normlab.torch takes float32, float16 and bfloat16 on the CPU: torch computes {what}", stacklevel=5)
+    warn(f"normlab.torch supports float32, float16 and bfloat16 on the CPU: torch computes {what}", stacklevel=5)
 
 
 def _computes(x: Tensor) -> bool:

@@ -80,7 +80,7 @@ class Judgement(NamedTuple):
     exact: float  #: share of the elements that equal the exact value rounded once
     judged: int  #: numbers with a bound, and wrong numbers without one
     unjudged: int  #: other numbers: 0 unless the verdict is "partial", "wrong" or "unjudged"
-    beyond: int  #: numbers beyond their bound; without a bound: numbers that are NaN, infinite, or larger than any y can be
+    beyond: int  #: numbers beyond their bound; without a bound: numbers that are NaN, infinite, or too large for any row
     not_finite: int  #: NaN or infinite numbers that should be finite, or the reverse
     worst_of: str  #: the output with the worst number: "y", "dx", "dgate", "dgamma" or "dbeta"
     worst: tuple[int, ...]  #: place of the worst number

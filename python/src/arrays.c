@@ -213,7 +213,7 @@ bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, 
         PyErr_Format(PyExc_TypeError, "%s is %S, and x is %S", name, type, expected);
     else if (extent == NL_PARAMETERS && p->dtype != NL_F32)
         PyErr_Format(PyExc_TypeError, "%s is %S; all parameters must have one type, %s", name, type,
-                     p->parameters == NL_F32 ? "float32" : "that of x");
+                     p->parameters == NL_F32 ? "float32" : "the type of x");
     else
         PyErr_Format(PyExc_TypeError, "%s is %S; it must be float32", name, type);
     return false;

@@ -75,7 +75,7 @@ static bool enter(fixtures *all, const char *text, PyObject *name, candidate *ou
     const nl_impl *m = impl ? impl : nl_best(&f->c.problem, out->threads);
     out->on[0] = f, out->impl[0] = m, out->unnamed = !impl;
     if (m && nl_accepts(m, &f->c.problem)) return true;
-    return PyErr_Format(PyExc_ValueError, "no implementation %S takes %s", name, text), false;
+    return PyErr_Format(PyExc_ValueError, "no implementation %S accepts %s", name, text), false;
 }
 
 PyObject *race_cases(PyObject *self, PyObject *args) {

@@ -228,7 +228,7 @@ def test_the_command(tmp_path, capsys):
         for name in names:
             with pytest.raises(SystemExit, match="2"):
                 command.main([f"--{mode}", f"--{name}", FORWARD if name == "case" else "1"])
-            assert f"argument --{name}: --{mode} makes no use of it" in capsys.readouterr().err
+            assert f"argument --{name}: --{mode} does not use it" in capsys.readouterr().err
 
 
 def test_a_queue_is_divided_by_its_calls(monkeypatch):

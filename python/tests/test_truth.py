@@ -206,7 +206,7 @@ def test_measure():
         normlab.measure()
     with pytest.raises(ValueError, match="case --help"):
         normlab.measure("--help")
-    with pytest.raises(ValueError, match="nothing was timed: no implementation optimized/rows_registers takes"):
+    with pytest.raises(ValueError, match="nothing was timed: no implementation optimized/rows_registers accepts"):
         normlab.measure("layernorm/forward/f32/4x4096/normal", impl="optimized/rows_registers")
     assert normlab.measure("layernorm/forward/f32/4x64/normal", impl=normlab.best("layernorm", 4, 64),
                            seconds=0.01)[0].threads == 1
@@ -230,7 +230,7 @@ def test_measure_against():
     assert rows[0].impl == "layernorm/unfused" and rows[1].speedup_low < rows[1].speedup < rows[1].speedup_high
     assert rows[1].ns < rows[0].ns and [line.split()[0] for line in str(rows).splitlines()] == layers
     for given, words in [({"against": "nonsense"}, "should be op/pass/dtype"),
-                         ({"against": layers[0], "impl": "rmsnorm/naive"}, "no implementation rmsnorm/naive takes"),
+                         ({"against": layers[0], "impl": "rmsnorm/naive"}, "no implementation rmsnorm/naive accepts"),
                          ({"against": layers[0], "impl": "rmsnorm/*"}, "is nothing for layernorm/"),
                          ({"against": layers[0], "impl": "nothing"}, "there is no implementation 'nothing'")]:
         with pytest.raises(ValueError, match=words):

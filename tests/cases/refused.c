@@ -71,7 +71,7 @@ Test(refused_cases, message) {
         {"rmsnorm/forward/f32/2x2/na\nn", "control character 0x0a"},
         {"rmsnorm/forward/f32/file/npy:/no/such.npy", "/no/such.npy"},
         {"layernorm/forward/f32/3x4x5/normal", "the shape is NxC"},
-        {"layernorm/inference/f32/3x4/normal", "inference is forward"},
+        {"layernorm/inference/f32/3x4/normal", "write forward"},
         {"layernorm/forward/f32/3x0/normal", "at least 1"},
         {"layernorm/forward/f32/3x4/normal/eps=-1", "eps must not be negative"},
         {"batchnorm/forward/f32/3x4/normal/momentum=2", "from 0 to 1"},

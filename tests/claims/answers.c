@@ -138,7 +138,7 @@ Test(answers, sentences) {
          to_fifteen,
          {{14, 12, 16}, {10, 9, 11}, MISSING, MISSING},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 12 to 16 % "
-         "saved, contains 15. A verdict takes 4 times the --seconds. In other settings the result "
+         "saved, contains 15. A verdict needs 4 times the --seconds. In other settings the result "
          "is as claimed: RMSNorm saves 10 % (unfused). 2 other settings were not run."},
         {"saving",
          to_fifteen,
@@ -179,12 +179,12 @@ Test(answers, sentences) {
          slower,
          {{1, -12, 20}},
          "NOT RESOLVED: RMSNorm saves 1 % (SIMD); its interval with the A/A band, -12 to 20 % "
-         "saved, contains -10. A verdict takes 2 times the --seconds."},
+         "saved, contains -10. A verdict needs 2 times the --seconds."},
         {"saving",
          to_fifteen,
          {{14, 2, 15.1}},
          "NOT RESOLVED: RMSNorm saves 14 % (SIMD); its interval with the A/A band, 2 to 15.1 % "
-         "saved, contains 7. A verdict takes 3 times the --seconds."},
+         "saved, contains 7. A verdict needs 3 times the --seconds."},
         {"traffic",
          {45, 55},
          {{-250, -250, -250}},
@@ -215,9 +215,9 @@ Test(answers, what_noise_takes) {
     claim *c = claim_with("saving", to_fifteen, 2, 1, &(estimate){14, 11, 17});
     c->at[0].f.value = (estimate){14, 13, 15}, c->at[0].f.band = 2;
     cr_expect(
-        strstr(sentence_of(c), "A verdict takes a quieter machine: the A/A band alone is +-2."));
+        strstr(sentence_of(c), "A verdict needs a quieter machine: the A/A band alone is +-2."));
     c->at[0].f.wide = (estimate){14, 12.5, 15.5}, c->at[0].f.band = 0.5;
-    cr_expect(strstr(sentence_of(c), "A verdict takes 4 times the --seconds."), "%s",
+    cr_expect(strstr(sentence_of(c), "A verdict needs 4 times the --seconds."), "%s",
               sentence_of(c));
 }
 

@@ -49,7 +49,7 @@ counted "the traffic of two ways of executing" 0 traffic '< 0' 'unfused_rms forw
 verdict stdout 0 SUPPORTED
 prints "RMSNorm moves 3.5 times the bytes"
 counted "  where nobody counted it" 1 traffic '< 0' 'unfused forward/f16/64x1024/normal'
-says "are counted forward, in f32"
+says "are known only for forward in f32"
 counted "half of a number" 1 norm_inputs '> 1' t1x
 says "should be t1, t2"
 counted "  and infinity" 1 norm_inputs '> 1' tinf

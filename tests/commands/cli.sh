@@ -113,7 +113,7 @@ refuses "a control character in a case" "control character 0x1b" check "$(cat re
 check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
 reports "a file of cases, and a case" 0 "2 cases: " check cases.txt rmsnorm/forward/f16/2x2/exact
 check "  of which each has a kernel" "$(grep 'other kernels' stderr)"
-reports "cases of which one has no kernel" 0 " 0 failed; 1 for other kernels" check --impl rmsnorm/naive \
+reports "cases of which one has no kernel" 0 " 0 failed; 1 that only other kernels accept" check --impl rmsnorm/naive \
     '{layernorm,rmsnorm}/forward/f32/3x5/normal'
 says "closest to its bound: rmsnorm/naive@c, "
 says " % on rmsnorm/forward/f32/3x5/normal"
@@ -136,7 +136,7 @@ refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.c
 
 # Sends Ctrl-C as soon as the file has rows. The program sets its handler before it writes the file.
 interrupts "check, interrupted" cut.csv check --out cut.csv 'rmsnorm/{forward,backward}/f32/{1..100}x{1..300}/normal'
-says "of 60000 cases; cut.csv has only what was done"
+says "of 60000 cases; cut.csv has only their results"
 check "  has whole rows" "$([ "$(wc -l < cut.csv)" -gt 1 ] || shows cat cut.csv; awk -F, 'NR == 1 { n = NF } NF != n' cut.csv)"
 
 exits "bench" 0 bench --quick $good

@@ -42,7 +42,7 @@ prints "beyond the bound in 48 of 960 elements, 2 of 40 rows"
 prints "worst element    y[3, 0] is nan"
 prints "without 48 numbers that are NaN"
 finds 1 "every element is NaN or infinite" all-nan "${ln[@]}"
-finds 1 "wrong, row 20 only: not written, or of another call" old-rows "${ln[@]}"
+finds 1 "wrong, row 20 only: not written, or left by another call" old-rows "${ln[@]}"
 finds 1 "an rsqrt of 12 bits" rsqrt12 "${ln[@]}"
 finds 1 "no known mechanism" flawed-y layernorm --x flawed.npy
 
@@ -87,13 +87,13 @@ finds 1 "one-pass variance" line-y layernorm --x line.npy
 finds 0 "the mean rounded to a float" rounded-mean layernorm --x k.npy
 finds 0 "the mean folded into the output" folded layernorm --x k.npy
 answers "no verdict without a bound" 1 "has no bound on these data" layernorm --x far.npy --y far-y.npy
-answers "and yet wrong" 1 "16 of these    have no bound: NaN, infinite, or larger than y of any row" layernorm --x far.npy --y far-x.npy
+answers "and yet wrong" 1 "16 of these    have no bound, but no row can have them: NaN, infinite or too large" layernorm --x far.npy --y far-x.npy
 
 bn=(batchnorm --x img.npy)
 finds 0 "nothing to explain" i-channel "${bn[@]}"
 inference=("${bn[@]}" --inference --running-mean rm.npy --running-var rv.npy)
 finds 0 "nothing to explain" i-running "${inference[@]}"
-finds 1 "not the running ones: training" i-channel "${inference[@]}"; alone
+finds 1 "not the running statistics: training" i-channel "${inference[@]}"; alone
 
 # Judges PyTorch's own outputs on real activations.
 for name in early:3.827:45.6:0 middle:3.528:45.9:0 late:3.384:35.5:1; do
@@ -123,7 +123,7 @@ finds 1 "nothing to explain" right "${ln[@]}" --batch part.npy --first-row 4
 prints "  its bits       differ in 3 of 3 rows"
 prints "  its error      is beyond the bound in "
 finds 1 "nothing to explain" right "${ln[@]}" --batch part-nan.npy --first-row 5
-prints "  its bits       differ in 1 of 1 rows, 1 of 24 numbers, one of both NaN: y[5, 0]"
+prints "  its bits       differ in 1 of 1 rows, 1 of 24 numbers, NaN in one batch only: y[5, 0]"
 finds 0 "nothing to explain" right64 "${ln[@]}" --batch part64.npy --first-row 5
 finds 1 "nothing to explain" right64 "${ln[@]}" --batch part64-last.npy --first-row 5
 prints "  its bits       differ in 1 of 1 rows, 1 of 24 numbers, at most 1 ulp of f64: y[5, 0]"

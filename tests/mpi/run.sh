@@ -19,7 +19,7 @@ for mpi in openmpi mpich; do
     echo "== $mpi" && ranks normlab_$mpi mpi/cases.txt || fails "the suite with $mpi"
 done
 [[ $(ranks normlab_openmpi no/such/case) == *"case no/such/case: "* ]] || fails "a bad case is not named"
-[[ $(ranks normlab_openmpi batchnorm/forward/f32/0x3/normal) == *"no rung takes"* ]] || fails "no rows"
+[[ $(ranks normlab_openmpi batchnorm/forward/f32/0x3/normal) == *"no rung accepts"* ]] || fails "no rows"
 
 b=batchnorm forward="batchnorm_merged batchnorm_overlapped batchnorm_two" moments="${b}_merged ${b}_overlapped rows_features rows_pipelined"
 all="${b}_backward ${b}_merged ${b}_overlapped ${b}_two rows_features rows_gradients rows_pipelined"

@@ -141,7 +141,7 @@ check "  these do not count" "$(grep -q 'SLOWER,,ns over baseline,[0-9.]*,[0-9.]
 relative r 100.5 198 0 && relative r 201 396 1 && relative r 301.5 594 2
 exits "  and the quiet ones have a mean" 0 r s --csv
 check "  of logarithms" "$(grep -q 'SAME,,ns over baseline,[0-9.]*,[0-9.]*,1.01236,1.01236,1.01236,0,0.02' stdout || shows cat stdout)"
-says "A: 3 passes; medians over rows: 2 processes a pass count;"
+says "A: 3 passes; medians over rows: 2 processes used per pass;"
 # A third of a pass's processes may be flagged, but not most of them.
 flag() { awk -F, -v OFS=, '$2 == "one" { $16 = "IMPOSSIBLE" } 1' "$1" >flagged && mv flagged "$1"; }
 flag r/0/bench-1.csv
@@ -189,7 +189,7 @@ silent "  are no copies" "left out"
 mkdir -p many/0 && for i in {1..1001}; do cp p/0/bench-1.csv many/0/bench-"$i".csv; done
 refuses "too many files in a pass" "many: more than 1000 passes, or files in a pass" many p
 cp -r p/2 p/3
-reports "a pass and its copy" 0 "warning: 1 of 4 processes are left out, as they are cut off, changed or copies; the last: p/3/bench-1.csv" p q
+reports "a pass and its copy" 0 "warning: 1 of 4 processes are left out: their files are cut off, changed or copies; the last: p/3/bench-1.csv" p q
 says "A: 3 passes"
 pass p 103 && truncate -s -2 p/4/bench-1.csv
 reports "a pass that is cut off, too" 0 "warning: 2 of 5 processes are left out" p q

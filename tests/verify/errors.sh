@@ -100,11 +100,11 @@ refuses "cases beside it" "for the suite" --errors now.csv rmsnorm/forward/f32/3
 refuses "--impl best" "for the suite" --errors now.csv --impl best
 refuses "a missing file" "nowhere.csv: cannot read it" --errors nowhere.csv
 edit 'mine { $at["normal"] = "1x" } { print }'
-refuses "no number" "normal: '1x' is no error" --errors now.csv
+refuses "no number" "normal: '1x' should be a number, at least 0" --errors now.csv
 edit 'mine { $at["normal"] = "nan" } { print }'
-refuses "NaN" "normal: 'nan' is no error" --update-errors now.csv
+refuses "NaN" "normal: 'nan' should be a number, at least 0" --update-errors now.csv
 edit 'mine { print } { print }'
-refuses "a line twice" "has line 4 too" --errors now.csv
+refuses "a line twice" "is also in line 4" --errors now.csv
 edit 'mine { NF-- } { print }'
 refuses "a short line" "fields where the header has" --errors now.csv
 edit 'mine { sub("@c", "") } { print }'

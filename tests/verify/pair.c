@@ -274,5 +274,5 @@ static void exceeds_scratch(const nl_problem *p, const nl_forward_args *a, int t
 Test(pair, scratch_ends_where_it_was_asked_to) {
     const char *text = "rmsnorm/forward/f32/3x24/normal";
     EXPECT_OK(try_kernel(text, fills_scratch, 1, false, odd_scratch));
-    EXPECT_FAIL(try_kernel(text, exceeds_scratch, 1, false, odd_scratch), "behind its scratch");
+    EXPECT_FAIL(try_kernel(text, exceeds_scratch, 1, false, odd_scratch), "past its scratch");
 }

@@ -30,9 +30,9 @@ exits "a wrong kernel" 1 --impl rmsnorm/naive wrong.c ${case/normal/scale:1e-3}
 says "is wrong on ${case/normal/scale:1e-3}: "
 quiet
 refuses "no such rung" "no implementation is called 'rmsnorm/nosuch'" --impl rmsnorm/nosuch $case
-refuses "a layer that it does not take" "does not take" --impl rmsnorm/naive ${case/rmsnorm/layernorm}
-refuses "threads" "count calls a kernel on one thread" --impl rmsnorm/naive $case/threads=2
-refuses "two cases" "name one case: these are 2" --impl rmsnorm/naive ${case/8x/{8,9\}x}
+refuses "a layer that it does not accept" "does not accept" --impl rmsnorm/naive ${case/rmsnorm/layernorm}
+refuses "threads" "counting uses one thread" --impl rmsnorm/naive $case/threads=2
+refuses "two cases" "name one case, not 2" --impl rmsnorm/naive ${case/8x/{8,9\}x}
 
 under_test=grade
 cat >task.txt <<END

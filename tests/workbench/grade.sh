@@ -69,7 +69,7 @@ sed -i 's|two-pass|refined|' asks.txt
 exits "another one" 1 asks.txt "$rung"
 prints "its .method is not refined, which the assignment requires"
 prints "0 of 100 points"
-answers "a kernel for another layer" 1 "the kernel does not take this" "${fast[@]}" task.txt "$root/layernorm/naive.c"
+answers "a kernel for another layer" 1 "the kernel does not accept this case" "${fast[@]}" task.txt "$root/layernorm/naive.c"
 
 if type clang >/dev/null 2>&1; then
     CC=clang exits "another compiler" 0 "${fast[@]}" task.txt "$rung"
@@ -129,7 +129,7 @@ refuses "several cases" "error 1 rmsnorm/forward/f32/{3x7,3x8}/normal from 9 to 
 refuses "an error the wrong way round" "error 1 rmsnorm/forward/f32/3x7/normal from 1 to 9" "1 units should be more than 9"
 refuses "no word" "forbid ##" "'##' should be a word of C"
 refuses "a case that no kernel takes" "category 1 b: layernorm/inference/f32/3x7/normal" "case layernorm/inference/f32/3x7/normal: this layer keeps no running statistics"
-refuses "a rung that does not take the case" "speed 1 rmsnorm/forward/f32/64x1024/normal from layernorm/naive to limit" "cannot be met: layernorm/naive does not take rmsnorm"
+refuses "a rung that does not take the case" "speed 1 rmsnorm/forward/f32/64x1024/normal from layernorm/naive to limit" "cannot be met: layernorm/naive does not accept rmsnorm"
 refuses "rotating buffers" "speed 1 rmsnorm/forward/f32/64x1024/normal/rotating from rmsnorm/naive to limit" "a speed is measured on warm or cold buffers"
 refuses "a batch of one row" "batch 1 b: rmsnorm/forward/f32/1x7/normal" "cannot test batches: rmsnorm/forward/f32/1x7/normal"
 refuses "no such rung" "speed 1 rmsnorm/forward/f32/64x1024/normal from rmsnorm/nave to limit" "there is no rung rmsnorm/nave"

@@ -134,7 +134,7 @@ if ! grep -q __asan_init "$normlab"; then
     fpe=" (Floating point exception)"
     variant leaky '(void)threads; static void *volatile kept; kept = malloc(100);'
     exits "memory that each call keeps" 1 check --load leaky.so --impl c/leaky "rmsnorm/forward/f32/{1..90}x5/normal"
-    says "allocates memory in each call, and keeps it"
+    says "allocates memory in each call, and does not free it"
 fi
 variant warm '(void)threads; static void *kept; if (!kept) kept = malloc(100);'
 exits "memory that the first one keeps" 0 check --load warm.so --impl c/warm "rmsnorm/forward/f32/{1..90}x5/normal"

@@ -21,7 +21,7 @@ prints "rmsnorm/forward/f32/64x1024/normal"
 prints "  rmsnorm/naive "
 prints "  optimized/"
 prints "right on "
-prints "held to no bound on "
+prints ": its method does not cover these data"
 prints "  ok    huge and tiny values              8 cases, no bound on 4"
 check "  nothing on stderr" "$(cat stderr)"
 check "  nothing is left" "$(ls -A tmp)"
@@ -55,14 +55,14 @@ check "  is shown, on the first cases" "$(diff <(grep -E '^  (printed|  \||its o
   its output on further cases is not shown
 END
 )"
-prints "not timed: it prints"
+prints "not timed: the kernel prints"
 sed -i 's|nl_with_type|*(volatile int *)0 = 1; &|' prints.c
 answers "one that then crashes" 1 "    | c is 7" "${fast[@]}" prints.c rmsnorm/forward/f32/3x7/normal
 sed 's|(void)threads;|assert(threads < 0);|; s|#include|#include <assert.h>\n&|' "$rung" > asserts.c
 answers "an assertion" 1 "threads < 0" asserts.c rmsnorm/forward/f32/3x7/normal
 exits "a demonstration" 0 "${fast[@]}" "$root/half/rmsnorm_eps.c"
-prints "  -     16-bit storage                    4 cases, held to no bound"
-prints "as a demonstration"
+prints "  -     16-bit storage                    4 cases, no bound"
+prints ": the kernel is a demonstration"
 
 # A mistake that only some cases show, and the group of cases that finds the mistake.
 finds() { # finds GROUP SED-SCRIPT [RUNG]

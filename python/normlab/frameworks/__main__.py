@@ -78,20 +78,20 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
                       help="compare the bits of rows alone and in batches of up to 257, do not time")
     what.add_argument("--compiled", action="store_true",
                       help="time torch.compile against kernels that were written by hand")
-    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing; --rounding has one size")
+    parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing; no effect on --rounding")
     parser.add_argument("--out", metavar="FILE.csv", help="write the rows as CSV")
-    parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="only this one; may be repeated; one of "
+    parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="only this framework; may be repeated; one of "
                         f"{', '.join(NAMES)}; with --rounding of {', '.join(rounding.NAMES)}")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
                         help="use this case, such as forward/f32/64x1024/normal; PASS may be `both`. With --judge, "
-                        "--invariance and --compiled write the layer in front")
+                        "--invariance and --compiled: LAYER/PASS/...")
     parser.add_argument("--threads", type=int, metavar="N", help="threads that each framework may use (1)")
     parser.add_argument("--seconds", type=float, metavar="S", help="seconds per candidate (0.3; with --quick 0.05)")
     parser.add_argument("--device", choices=("cpu", "cuda"), default="cpu", help="cuda: PyTorch and Liger-Kernel on a GPU")
     options = parser.parse_args(given)
     for mode, name in ((mode, name) for mode, names in UNUSED.items() for name in names):
         if getattr(options, mode) and getattr(options, name) is not None:
-            parser.error(f"argument --{name}: --{mode} makes no use of it: leave --{name} out")
+            parser.error(f"argument --{name}: --{mode} does not use it: leave --{name} out")
     known = rounding.NAMES if options.rounding else NAMES
     for one in options.only or ():
         if one not in known:

@@ -92,6 +92,6 @@ HEAD = f"{'framework':14} {'version':20} {'case':44} bits of a row alone, and in
 def line(row: Any) -> str:
     says = (f"same bits, {row.rows} rows" if row.verdict == "same" else
             f"differs in {row.others} of {row.rows} rows, "
-            f"{'one of both NaN' if row.ulps < 0 else f'at most {row.ulps} ulp'}, smallest n that differs: {row.smallest}"
+            f"{'NaN in one batch only' if row.ulps < 0 else f'at most {row.ulps} ulp'}, smallest n that differs: {row.smallest}"
             if row.verdict == "differs" else f"{row.verdict}: {row.why}")
     return f"{row.how:14} {row.version:20} {row.case:44} {says}"
