@@ -204,7 +204,7 @@ static bool read_header(FILE *f, npy *a, size_t *bytes, const npy_errors *to) {
     *bytes = npy_type_of(a->type)->bytes;
     if (!npy_count(a, *bytes))
         return npy_wrong(to,
-                         " promises more elements than memory has addresses: its shape is damaged");
+                         " declares more elements than memory has addresses: its shape is damaged");
     *bytes *= a->count;
     return true;
 }
@@ -218,7 +218,7 @@ static bool read_array(FILE *f, npy *a, const npy_errors *to) {
     off_t here = S_ISREG(st.st_mode) ? ftello(f) : -1; /* a pipe has no size to compare with */
     const int64_t left = (int64_t)st.st_size - here;
     if (here >= 0 && (left < 0 || (uint64_t)left < bytes))
-        return npy_wrong(to, " promises %zu bytes of data and holds %jd: save or copy it again",
+        return npy_wrong(to, " should hold %zu bytes of data, but holds %jd: save or copy it again",
                          bytes, (intmax_t)(left < 0 ? 0 : left));
     a->data = malloc(bytes ? bytes : 1);
     if (!a->data) return npy_wrong(to, ": out of memory for its %zu bytes", bytes);

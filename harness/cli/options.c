@@ -153,7 +153,7 @@ static bool unknown(const char *word, size_t count) {
 /* word: the option as the user wrote it. */
 static bool is_exact(const option_spec *o, const char *word, bool again) {
     if (strncmp(word + 2, o->name, strlen(o->name)) != 0)
-        return options_fail("%s is no option; --%s is", word, o->name);
+        return options_fail("%s is no option: write --%s", word, o->name);
     if (again && o->kind != OPTION_LOAD) return options_fail("--%s is given twice", o->name);
     return !optarg || *optarg || options_fail("--%s is empty", o->name);
 }

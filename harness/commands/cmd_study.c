@@ -83,7 +83,7 @@ static int parse(int argc, char **argv, bool want[STUDIES], bool *quick, const c
         if (ok) want[at] = true;
     }
     if (ok) return -1;
-    fprintf(stderr, "? There are\n");
+    fprintf(stderr, "? The studies:\n");
     list(stderr);
     return NL_EXIT_USAGE;
 }

@@ -31,7 +31,7 @@ static const char help[] =
     "  --seconds S    for each candidate and size (0.3; with --quick 0.01)\n"
     "  --precision P  stop when each interval's half-width is below this fraction (0.01)\n"
     "  --margin M     SAME: interval and A/A band lie within +- M (0.02)\n"
-    "  --quick        short timing, y of up to 32 MiB: takes seconds\n\n"
+    "  --quick        short timing, y of up to 16 MiB: takes seconds\n\n"
     "Examples:\n"
     "  normlab tune --out tuning.txt && export NL_TUNING=$PWD/tuning.txt\n"
     "  normlab tune --quick\n";
@@ -240,7 +240,7 @@ static void report(FILE *out, curve *curves, size_t *const *keys, const case_opt
     fprintf(
         out,
         "Assumes that the calling thread then reads all of y (or dx). Timed: a copy, LayerNorm or\n"
-        "BatchNorm of f32 x %d on %s, and a read of y; warm and rotating.\n"
+        "BatchNorm of N x %d in f32 on %s, and a read of y; warm and rotating.\n"
         "again: time with the default / time with the value found.\n",
         C, nl_isa_best());
     for (int q = 0; q < QUESTIONS; q++) conclude(out, &questions[q], &curves[q], keys[q], o);

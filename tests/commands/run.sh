@@ -222,7 +222,7 @@ refuses "no --x" "--x FILE.npy is missing" layernorm --out new.npy
 refuses "no --out" "--out FILE.npy is missing" layernorm --x x.npy
 refuses "an unknown option" "--gama" layernorm --x x.npy --gama g.npy --out new.npy
 refuses "a short option" "-x is no option: options begin with --" layernorm -x x.npy --out new.npy
-refuses "an abbreviation" "--mean is no option; --mean-out is" \
+refuses "an abbreviation" "--mean is no option: write --mean-out" \
     layernorm --x x.npy --mean y.npy --out new.npy
 refuses "an option without a value" "--out needs a value" layernorm --x x.npy --out
 refuses "an empty value" "--gamma is empty" layernorm --x x.npy --gamma= --out new.npy
@@ -249,7 +249,7 @@ refuses "an unknown ISA" "layernorm/naive@z80" \
     layernorm --x x.npy --impl layernorm/naive@z80 --out new.npy
 refuses "a missing file" "nowhere.npy" layernorm --x nowhere.npy --out y.npy
 refuses "a missing gamma" "--gamma nowhere.npy" layernorm --x x.npy --gamma nowhere.npy --out y.npy
-refuses "cut data" "short.npy promises 120 bytes" layernorm --x short.npy --out y.npy
+refuses "cut data" "short.npy should hold 120 bytes" layernorm --x short.npy --out y.npy
 refuses "a scalar" "scalar.npy has shape ()" layernorm --x scalar.npy --out y.npy
 refuses "rank 1 for batchnorm" "batchnorm takes (N, C)" batchnorm --x flat.npy --out y.npy
 refuses "no features" "c = 0" layernorm --x empty.npy --out y.npy
