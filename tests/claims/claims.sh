@@ -59,7 +59,7 @@ counted "forward of what is about backward" 1 from_y '> 1' '- forward/f32/4x8/no
 says "this quantity is about backward alone"
 counted "  and the other way round" 1 scans '= 2' '- backward/f32/4x8/normal'
 counted "the count of a gated norm" 0 gated_outputs '= 5' layer # 4096 of 36864 + 41472
-prints "They are 5.23 % of the activations (a layer)"
+prints "The norm's outputs are 5.23 % of the activations (a layer)"
 counted "  of half a layer" 1 gated_outputs '= 5' half
 counted "errors of which both are 0" 0 error_ratio '> 4' 'scalar forward/f32/4x8/zeros'
 verdict stdout 0 SAME
