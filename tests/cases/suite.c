@@ -248,7 +248,7 @@ Test(suite, every_two_tensors_have_different_strides) {
 /* The cases of `normlab try` find a kernel that confuses the strides of any two tensors. */
 Test(suite, the_short_suite_tells_tensors_apart) {
     static const nl_arg tensors[2][4] = {{NL_X, NL_RESIDUAL, NL_Y, NL_RESIDUAL_OUT},
-                                         {NL_X, NL_DY, NL_DRESIDUAL, NL_DX}};
+                                         {NL_X, NL_DY, NL_RESIDUAL, NL_DX}};
     char error[700];
     for (int back = 0; back < 2; back++) {
         const nl_impl *impl = nl_find(back ? "rmsnorm/backward" : "rmsnorm/one_pass", "c");

@@ -76,7 +76,7 @@ static const struct plant {
      "rows 0 to 21 only, one thread's share",
      NULL,
      {.one_threads_dgamma = true}},
-    {LN_BACK, "dgamma was added to what was there", NULL, {.adds_dgamma = true}},
+    {LN_BACK, "the old values of dgamma were added to", NULL, {.adds_dgamma = true}},
     {LN_BACK, "dbeta is 0: nothing", "dbeta is wrong in every element", {.no_dbeta = true}},
     {LN_BACK_ "5x36/normal", "miss the tail, from element 32 on", NULL, {.sums_end = 32}},
     {LN,
