@@ -103,8 +103,8 @@ static void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd) {
     if (simd) fputs("         * in vectors (vec.h) of VLEN elements, fewer at the end:\n", out);
     fputs(simd ? f->vector_words : f->words, out);
     if (layer->by_channel && pass == NL_FORWARD)
-        fputs("         *     nl_keep_channel(v, j, mean, var, rstd)   saves them, and updates "
-              "the running statistics\n",
+        fputs("         *     nl_keep_channel(v, j, mean, var, rstd)   for backward and the "
+              "running statistics\n",
               out);
     if (pass == NL_INFERENCE)
         fputs("         *     v.running_mean[j], v.running_var[j]      the statistics\n", out);

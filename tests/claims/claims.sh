@@ -89,7 +89,7 @@ printf 'claim: x\nsource: a test\nquantity: saving\npredicate: > 5\nmargin: 1\nw
 exits "one pass" 0 mine.txt --seconds 0.001 --passes 1 --evidence ev
 check "  is a first look" "$(grep -q 'FIRST LOOK' stdout || shows cat stdout)"
 check "  is a folder" "$([ "$(cat ev/*/races.csv | wc -l)" -eq 2 ] && ls ev/*/machine.txt | wc -l | grep -vx 1)"
-check "  with four visits" "$(tail -1 ev/*/races.csv | grep -qE ',4$' || shows cat ev/*/races.csv)"
+check "  with several visits" "$(tail -1 ev/*/races.csv | grep -qE ',[2-4]$' || shows cat ev/*/races.csv)"
 kernels=$(sed -n 's/^kernels: //p' ev/*/machine.txt)
 check "  says how many races it has" "$(grep -qx 'races: 1' ev/*/machine.txt || shows tail -2 ev/*/machine.txt)"
 sound() { python3 -c 'import pathlib, sys; sys.path.insert(0, sys.argv[1]); import files; print(*map(files.sound, pathlib.Path("ev").glob("*/races.csv")))' "$root/plots"; }
