@@ -16,7 +16,7 @@ cp -r repository/. runner && ln -s "$normlab" runner/build/normlab
 step=$(sed -n 's/^ *- run: \(build\/normlab grade.*\)$/\1/p' repository/.github/workflows/grade.yml)
 check "  its workflow grades" "$([ -n "$step" ] || echo "no such step")"
 ran "  the starting file is not right yet" 1 env -C runner bash -e -c "$step"
-prints "it is not .threaded"
+prints "the kernel is not .threaded"
 check "  leaves what is uploaded" "$([ -s runner/grade.xml ] || shows ls runner)"
 
 ran "an autograder" 0 "${labs[@]}" gradescope "$lab" lab.zip --seed 12

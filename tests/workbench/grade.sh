@@ -97,7 +97,7 @@ bits 60 rows and one long row: rmsnorm/forward/f32/{64x64,1x20000}/normal
 category 40 right: rmsnorm/forward/f32/3x7/normal
 END
 exits "a kernel on one thread has no bits to compare" 1 bits.txt "$rung"
-prints "it is not .threaded"
+prints "the kernel is not .threaded"
 prints "40 of 100 points"
 
 cat >batch.txt <<'END'
