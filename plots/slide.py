@@ -257,7 +257,6 @@ class Page:
                              fontsize=16, weight="bold", color="#FFFFFF", ha="center", va="center")
 
 
-
 def fastest(rows):
     """The fastest of the rows for one thread."""
     return min((row for row in rows if not row["impl"].endswith("_threaded") and not row["flag"]), key=lambda row: float(row["ns"]))

@@ -27,8 +27,8 @@ bool scan_error(const scan *s, size_t line, const char *format, ...);
  * other control characters. */
 bool is_control(char c);
 
-/* Reads a file as NUL-terminated text, which the caller frees. False: *text is NULL. Rejects control
- * characters. */
+/* Reads a file as NUL-terminated text, which the caller frees. Rejects control characters. False:
+ * *text is NULL. */
 bool scan_file(scan *s, char **text);
 
 /* Cuts off the next line, number s->first_line. NULL: end of the text. */

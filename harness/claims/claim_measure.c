@@ -66,18 +66,18 @@ static entry *make_plan(claims_job *j, size_t *total) {
 /* A large case has one long visit: memory limits its calls, and the memory of a shared machine is
  * never quiet. If one visit takes the time planned for all visits, only two are made. */
 static void visit_race(claims_job *j, race *by, entry *e) {
-    const double share = (e->large ? 4 : 1) * j->seconds / (double)e->planned, begin = clock_ns();
+    const double begin = clock_ns();
     race_result r = {0};
     question q = {by, e->s->how, e->s->tail, {NULL}};
-    by->seconds = share;
+    by->seconds = (e->large ? 4 : 1) * j->seconds / (double)e->planned;
     const bool ok = e->c->q->race(&q, &r);
     if (interrupted() && e->visits) return; /* a cut visit would spoil the earlier ones */
     if (!ok) snprintf(e->why, sizeof e->why, "%.299s", by->why);
     e->visit[e->visits++] = r;
     if (!ok)
         e->planned = e->visits;
-    else if (e->planned > 2 && clock_ns() - begin > 3e9 * share * VISITS)
-        e->planned = e->visits > 2 ? e->visits : 2;
+    else if (e->planned == VISITS && clock_ns() - begin > 3e9 * j->seconds) /* 3 candidates */
+        e->planned = e->visits < 2 ? 2 : e->visits;
 }
 
 static bool add_race(claims_job *j, const entry *e) {

@@ -7,7 +7,7 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A pass that begins SITTING_S seconds or more after the previous pass starts a new sitting: times
+/* A pass that begins more than SITTING_S seconds after the previous pass starts a new sitting: times
  * differ more between hours than between minutes. */
 enum { SITTING_S = 900 };
 
@@ -16,9 +16,9 @@ typedef struct race_row {
     char how[32], tail[200], why[300];
     bool ok;
     double ratio, low, high, aa, band; /* logarithms. aa: a over itself; NaN: not known */
-    size_t rounds, visits;
-    size_t pass; /* number of the pass, equal in all its rows */
-    double when; /* start of the pass, in seconds; 0: not known */
+    size_t rounds, visits;             /* visits: 1 in files of older versions */
+    size_t pass;                       /* number of the pass, equal in all its rows */
+    double when;                       /* start of the pass, in seconds; 0: not known */
 } race_row;
 
 typedef struct evidence {

@@ -161,7 +161,7 @@ static const nl_impl *impl_of(const rival *of, const nl_problem *p) {
     return found && nl_isa_runs(found->isa) ? found : NULL;
 }
 
-/* From the beginning of a cache line: elsewhere a product of one row takes up to half as long again. */
+/* From the beginning of a cache line: elsewhere a product of one row takes longer. */
 static float *floats(size_t count) {
     return aligned_alloc(64, (count + 15) / 16 * 16 * sizeof(float));
 }

@@ -36,6 +36,8 @@ if [ $code -eq 1 ]; then
 else
     check "with OpenBLAS" "$([ $code -eq 0 ] || echo "exit code $code")"
     check "  which it names" "$(grep -q 'matrix products, threads",OpenBLAS' stdout || shows head -3 stdout)"
+    ! grep -qw avx2 /proc/cpuinfo ||
+        check "  whose kernels are not for SSE3" "$(grep -o 'OpenBLAS.* Prescott ' stdout)"
     check "  has a share for each norm" "$(grep -c '"share of [A-Za-z]*Norm, %"' stdout | grep -vx 18)"
 fi
 
