@@ -13,10 +13,10 @@ typedef struct report {
     const nl_case *last; /* the case of the last heading, and the kind of rows below it */
     bool last_timed;
     bool colour;
-    double band; /* the largest difference of a baseline from itself */
-    const nl_case *base;
-    double base_ns,
-        apart; /* the baseline's time; the largest |log(its time / a time) - log speed| */
+    double band;         /* the largest difference of a baseline from itself */
+    const nl_case *base; /* the case of the last baseline, and the baseline's time */
+    double base_ns;
+    double apart; /* the largest |log(baseline's time / time) - log(speed)| */
 } report;
 
 /* report_file() opens results and writes the machine's facts beside them; without a path *csv is

@@ -195,9 +195,9 @@ static double folded_units(const ref_outputs *want, size_t g) {
     return isfinite(far) ? far : 0;
 }
 
-/* The error of xhat, and of rstd, from the sums of the values and of the squares. In two passes, an
- * error of the mean enters rstd by its square. far: the largest distance of a value from the mean;
- * raw: E[x^2] over the variance. */
+/* Returns the error of xhat and stores that of rstd, from `sum` and `squares`, the errors of the sums
+ * of values and of squares. In two passes, an error of the mean enters rstd by its square. far: the
+ * largest distance of a value from the mean; raw: E[x^2] over the variance. */
 static double statistics_units(nl_method method, double sum, double squares, double k, double far,
                                double raw, double *rstd) {
     const double shift = shift_of(sum, k, far), off = (sum + 2) * k;
