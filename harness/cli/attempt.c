@@ -96,7 +96,7 @@ static bool try_cases(job *j, const char *subject, const case_list *cases, bool 
     *wrong = j->failed > before;
     const size_t count = j->checked - checked, open = j->unbounded - unbounded;
     if (interrupted() || count == 0) return true;
-    const bool judges = open < count; /* if nothing was compared, "ok" would be wrong */
+    const bool judges = open < count; /* without any bound, "ok" would be wrong */
     const char *paint = !j->out.colour ? ""
                         : *wrong       ? "\033[31m"
                         : judges       ? "\033[32m"

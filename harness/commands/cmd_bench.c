@@ -4,7 +4,7 @@
 #include "registry.h"
 #include "timing/bench.h"
 #include "cli/passes.h"
-#include "cli/gate.h"
+#include "cli/admission.h"
 #include "cli/report.h"
 #include "cli/terminal.h"
 #include "commands/commands.h"
@@ -57,13 +57,13 @@ typedef struct job {
     report out;
     bool again;   /* a pass's first process has printed the failures and notes */
     FILE *rounds; /* NULL: none */
-    gate *gates;
+    admission *admissions;
     size_t timed, failed;
 } job;
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
-    return case_options_selects(j->o, impl, c) && !gate_wrong(j->gates, impl, c);
+    return case_options_selects(j->o, impl, c) && !admission_failure(j->admissions, impl, c);
 }
 
 /* Was a threaded implementation selected by `best`? Then nl_best() also chooses the number of
@@ -92,7 +92,7 @@ static void take_row(void *context, const row *line) {
 static void report_wrong(job *j, const nl_case *c) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);
-        const char *wrong = gate_wrong(j->gates, m, c);
+        const char *wrong = admission_failure(j->admissions, m, c);
         if (!wrong || !case_options_selects(j->o, m, c)) continue;
         const verdict v = failure("%s", wrong);
         take_row(j, &(row){.c = c, .impl = m->name, .isa = m->isa, .v = v, .threads = 1});
@@ -156,7 +156,7 @@ static bool bench_all(job *j) {
             continue;
         }
         if (!taken) fprintf(stderr, "FAIL no implementation accepts %s\n", c->text), j->failed++;
-        if (taken && !(gate_case(j->gates, o, c, error, sizeof error) &&
+        if (taken && !(admission_check(j->admissions, o, c, error, sizeof error) &&
                        bench_case(c, &settings, error, sizeof error)))
             return fprintf(stderr, "normlab: %s: %s\n", c->text, error), false;
         if (taken) report_wrong(j, c);
@@ -187,8 +187,8 @@ int cmd_bench(int argc, char **argv) {
         for (size_t k = 0; k < nl_impl_count(); k++)
             candidates += case_options_selects(&o, nl_impl_at(k), &o.cases.items[i]);
     if (!report_open(&j.out, o.out, o.quick)) return cases_free(&o.cases), NL_EXIT_USAGE;
-    j.gates = calloc(nl_impl_count(), sizeof *j.gates);
-    if (!j.gates) return fprintf(stderr, "normlab: out of memory\n"), NL_EXIT_FAILED;
+    j.admissions = calloc(nl_impl_count(), sizeof *j.admissions);
+    if (!j.admissions) return fprintf(stderr, "normlab: out of memory\n"), NL_EXIT_FAILED;
     j.rounds = o.out ? open_rounds(o.out) : NULL;
     if (o.out && !j.rounds) return cases_free(&o.cases), NL_EXIT_USAGE;
     if (!pass)
@@ -203,7 +203,7 @@ int cmd_bench(int argc, char **argv) {
     bool written = report_written(j.out.csv, j.out.path);
     if (j.rounds) written = close_rounds(j.rounds) && written;
     cases_free(&o.cases);
-    free(j.gates);
+    free(j.admissions);
     if (!input_ok) return NL_EXIT_USAGE;
     if (interrupted()) return NL_EXIT_INTERRUPTED;
     return j.timed && !j.failed && written ? NL_EXIT_OK : NL_EXIT_FAILED;

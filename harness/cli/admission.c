@@ -1,5 +1,5 @@
 /* SPDX-License-Identifier: MIT */
-#include "cli/gate.h"
+#include "cli/admission.h"
 #include "cases/suite.h"
 #include "registry.h"
 #include "verify/verify.h"
@@ -16,7 +16,7 @@ static unsigned long long bit_of(const nl_case *c) {
 enum { SMALL = 1 << 14 }; /* the most elements of a case: the suite takes under a second */
 
 typedef struct job {
-    gate *gates;
+    admission *admissions;
     unsigned long long bit;
     const bool *wanted; /* [nl_impl_count()] */
 } job;
@@ -24,24 +24,24 @@ typedef struct job {
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
     const job *j = context;
     const size_t i = impl_index(impl);
-    return j->wanted[i] && !(j->gates[i].wrong & j->bit) && nl_accepts(impl, &c->problem);
+    return j->wanted[i] && !(j->admissions[i].wrong & j->bit) && nl_accepts(impl, &c->problem);
 }
 
 static void judged(void *context, const nl_case *c, const nl_impl *impl, const verdict *v) {
     const job *j = context;
-    gate *g = &j->gates[impl_index(impl)];
+    admission *a = &j->admissions[impl_index(impl)];
     if (v->outcome != OUTCOME_FAIL) return;
-    g->wrong |= j->bit;
+    a->wrong |= j->bit;
     const char *file = load_origin(impl->name, impl->isa);
-    snprintf(g->why, sizeof g->why,
+    snprintf(a->why, sizeof a->why,
              "not timed, because it is wrong elsewhere: on %.100s %s; see `normlab check%s%.200s%s "
              "--impl '%s@%s'`",
              c->text, v->why, file ? " --load '" : "", file ? file : "", file ? "'" : "",
              impl->name, impl->isa);
 }
 
-bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error,
-               size_t error_size) {
+bool admission_check(admission *admissions, const case_options *o, const nl_case *c, char *error,
+                     size_t error_size) {
     const nl_problem *p = &c->problem;
     const nl_impl any = {.ops = NL_BIT(p->op),
                          .passes = NL_BIT(p->pass),
@@ -51,11 +51,11 @@ bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error
     bool *wanted = calloc(count, sizeof *wanted), some = false, ok = true;
     for (size_t i = 0; wanted && i < count; i++) {
         const nl_impl *m = nl_impl_at(i);
-        wanted[i] = !nl_is_peer(m->name) && nl_isa_runs(m->isa) && !(gates[i].seen & bit_of(c)) &&
-                    case_options_selects(o, m, c);
-        if (wanted[i]) gates[i].seen |= bit_of(c), some = true;
+        wanted[i] = !nl_is_peer(m->name) && nl_isa_runs(m->isa) &&
+                    !(admissions[i].seen & bit_of(c)) && case_options_selects(o, m, c);
+        if (wanted[i]) admissions[i].seen |= bit_of(c), some = true;
     }
-    job j = {.gates = gates, .bit = bit_of(c), .wanted = wanted};
+    job j = {.admissions = admissions, .bit = bit_of(c), .wanted = wanted};
     for (size_t g = 0; some && ok && short_suite_subject(g); g++)
         ok = short_suite_add(g, &any, &cases, error, error_size);
     for (size_t i = 0; some && ok && i < cases.count; i++) {
@@ -72,7 +72,7 @@ bool gate_case(gate *gates, const case_options *o, const nl_case *c, char *error
     return ok;
 }
 
-const char *gate_wrong(const gate *gates, const nl_impl *impl, const nl_case *c) {
-    const gate *g = &gates[impl_index(impl)];
-    return g->wrong & bit_of(c) ? g->why : NULL;
+const char *admission_failure(const admission *admissions, const nl_impl *impl, const nl_case *c) {
+    const admission *a = &admissions[impl_index(impl)];
+    return a->wrong & bit_of(c) ? a->why : NULL;
 }
