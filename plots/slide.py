@@ -221,12 +221,13 @@ class Page:
         return width
 
     def measured_on(self, most):
-        """The machines, each processor in at most `most` letters. If most < 8, several machines have only names."""
+        """The machines, each processor in at most `most` letters. If most < 8, several machines have only
+        their names and the hashes of their kernels, which the passes share."""
         machines = self.machines or {"": self.facts}
         if most < 8 and len(machines) > 1:
             dates = sorted({known.get("date", "")[:10] for known in machines.values()})
-            names = ", ".join(f"{name} at {known.get('commit', 'unknown')}" for name, known in machines.items())
-            return f"{names} · {' to '.join(dates[:1] + dates[1:][-1:])}"
+            names = ", ".join(f"{name} {known.get('kernels', 'unknown')[:9]}" for name, known in machines.items())
+            return f"kernels: {names} · {' to '.join(dates[:1] + dates[1:][-1:])}"
         found = []
         for name, known in machines.items():
             device = known.get("gpu", known.get("cpu", "unknown machine"))
