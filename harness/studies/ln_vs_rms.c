@@ -56,7 +56,7 @@ static void points(study_out *o, const struct panel *p, const mode *m, double x,
 
 static bool run(study_out *o, bool quick) {
     static const size_t sizes[] = {4, 64, 1024, 8192, 16, 256};
-    race by = {.seconds = quick ? 0.001 : 0.015, .seed = 1};
+    race by = {.seconds = quick ? 0.001 : 0.01, .seed = 1};
     size_t count = quick ? 2 : sizeof sizes / sizeof *sizes;
     bool ok = true;
     for (size_t i = 0; i < PANELS * count; i++)

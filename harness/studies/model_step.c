@@ -137,7 +137,7 @@ static bool run(study_out *o, bool quick) {
             study_progress(o, done++, SHAPES * MODES, shapes[i].name);
             if (quick && shapes[i].width > 1024) continue;
             size_t rows = quick ? (modes[k].rows + 3) / 4 : modes[k].rows;
-            measured += measure_one(o, &shapes[i], &modes[k], rows, quick ? 0.1 : 0.5);
+            measured += measure_one(o, &shapes[i], &modes[k], rows, quick ? 0.1 : 0.35);
         }
     return measured > 0;
 }
