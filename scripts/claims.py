@@ -6,9 +6,6 @@ RMSNorm and LayerNorm in these two pages and in the README.
     scripts/claims.py --add NAME [results/evidence/PROCESSOR] [--program build/release/normlab]
         copies the passes to docs/machines/NAME/claims/, puts their answers into
         docs/machines/NAME/claims.csv, and writes the pages. NAME: the microarchitecture, such as zen3
-    normlab study rmsnorm2019 --out results/rmsnorm2019.csv
-    scripts/claims.py --paper [results/rmsnorm2019.csv]
-        writes the paper's tables
     scripts/claims.py
         writes the pages from docs/machines/
     scripts/claims.py --check
@@ -36,7 +33,6 @@ PAGE = ROOT / "docs" / "claims.md"
 MACHINES = ROOT / "docs" / "machines"
 CHAPTERS = ROOT / "docs" / "course"
 README, CHAPTER_PAGE = ROOT / "README.md", CHAPTERS / "16-the-claims.md"
-MODES = ["unfused", "naive", "scalar", "simd_two_pass", "simd", "partial"]
 
 
 def claims():
@@ -191,39 +187,6 @@ def in_a_sentence():
     return "\n".join(textwrap.wrap(answer([savings(rows) for rows in machines().values()], sizes=True) + ".", 120))
 
 
-def paper_table(rows):
-    at = {(row["panel"], row["series"], float(row["x"])): float(row["y"]) for row in rows}
-    sizes = sorted({x for panel, _, x in at if panel == "norm"})
-    modes = [mode for mode in MODES if ("norm", mode, sizes[-1]) in at]
-    tables = dict.fromkeys(panel.removesuffix(", paper") for panel, *_ in at if panel.endswith(", paper"))
-    by_size = [[f"{x / 2**20:g}", *(f"{at[('norm', m, x)]:.1f} [{at[('norm, low', m, x)]:.1f}, {at[('norm, high', m, x)]:.1f}]" for m in modes)]
-             for x in sizes]
-    lines = ["Time saved here, in per cent of the norm's time, by the MiB of x and y together:", "",
-             markers.table(["MiB", *(WORDS[m] for m in modes)], by_size, 0), "",
-             f"Time saved, in per cent of the step, at {sizes[-1] / 2**20:g} MiB; bold: within the paper's ±:", "",
-              "| table | norm's share | layer | the paper | of norm time | " + " | ".join(WORDS[m] for m in modes) + " | why |",
-              "|---|---:|---|---:|---:|" + "---:|" * len(modes) + "---|"]
-    for table in tables:
-        fact = lambda series: at[(f"{table}, paper", series, 0)]
-        for layer in "RMSNorm", "pRMSNorm":
-            saved, error, of_norm = (fact(layer + end) for end in ("", ", +-", ", of norm time"))
-            cells = []
-            for mode in modes:
-                value = at[(f"{table}, step", mode, sizes[-1])]
-                mine = (mode == "partial") == (layer == "pRMSNorm")
-                text = f"{value:.1f}" if math.isfinite(value) else "?"
-                cells.append("" if not mine else f"**{text}**" if abs(value - saved) <= error else text)
-            share = fact("norm's share of the step")
-            unfused = at[("norm", "unfused", sizes[-1])]
-            why = "" if layer == "pRMSNorm" else (
-                "RMSNorm saved more of the norm's time than our unfused RMSNorm saves" if saved - error > share * unfused / 100
-                else "RMSNorm saved less of the norm's time than our unfused RMSNorm saves" if saved + error < share * unfused / 100
-                else "RMSNorm saved as much of the norm's time as our unfused RMSNorm saves")
-            lines.append(f"| {table if layer == 'RMSNorm' else ''} | {share:.1f} | {layer} | {saved:.1f} ± {error:.1f} | "
-                         f"{of_norm:.1f} | " + " | ".join(cells) + f" | {why} |")
-    return "\n".join(lines)
-
-
 def pages():
     says = in_a_sentence()
     return {README: markers.filled(README, saving=says), PAGE: markers.filled(PAGE, saving=says, claims=claims_table()),
@@ -341,17 +304,12 @@ def faults():
 
 
 def main():
-    parser = markers.parser(__doc__, "--paper", "--check", program=True)
-    parser.add_argument("file", nargs="?", type=Path, help="of --add or --paper")
+    parser = markers.parser(__doc__, "--check", program=True)
+    parser.add_argument("file", nargs="?", type=Path, help="of --add")
     parser.add_argument("--add", metavar="NAME")
     options = parser.parse_args()
     if options.check:
         return markers.report(list(faults()))
-    if options.paper:
-        path = options.file or ROOT / "results" / "rmsnorm2019.csv"
-        with files.needed(path):
-            markers.fill(PAGE, paper=paper_table(files.rows(path)) + "\n\n" + caption(path))
-        return 0
     if options.add:
         found = [options.file] if options.file else sorted((ROOT / "results" / "evidence").glob("*"))
         if len(found) != 1 or not found[0].is_dir():

@@ -69,7 +69,7 @@ TERMS = {
     "fork threshold": (r"fork threshold", r"Hence a \*fork threshold\*"),
     "round (of a measurement)": (r"\[round\]|hundreds of rounds", r"In a \[round\]"),
     "A/A, band": (r"\bA/A\b|\bthe \[?band\b", r"under another name \(A/A\)"),
-    "sitting": (r"\bsittings?\b", r"are a \*sitting\*"),
+    "sitting": (r"\bsittings?\b", r"\*sitting\* ends"),
     "fused": (r"\b(?:un)?fused\b", r"\*\*Unfused\*\*, each operation|one kernel does both|Fused into one kernel, either layer"),
     "Amdahl's law": (r"Amdahl", r"By Amdahl's law"),
     "reference": (r"\breference\b(?! pages?)", r"The \[reference\]\(|long-double reference"),
