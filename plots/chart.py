@@ -98,7 +98,7 @@ def spelled(row):
 
 
 def chosen(path, label, o):
-    """The rows of a file that pass the filters."""
+    """The correct rows of a file that have a y and pass the filters."""
     make = "normlab bench, check or study with --out"
     rows = [spelled(row) | {"file": label} for row in common.read(path, "", make)]
     common.need(path, rows, [o.x, o.y, o.by, *[o.panels] * bool(o.panels)], make)

@@ -26,6 +26,9 @@ optimized/prefetch
 optimized/reverse
 optimized/streaming
 optimized/registers
+optimized/kept
+optimized/kept_streaming
+optimized/kept_prefetch
 optimized/threaded
 optimized/inference
 """.split()

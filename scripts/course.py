@@ -70,7 +70,7 @@ def excerpt(file, function, first, last):
               if (begins(lines, i, function) if function else line.strip().startswith(first))]
     what = f"function {function}" if function else f'line that begins with "{first}"'
     if len(starts) != 1:
-        raise ValueError(f"{file} has {len(starts)} times a {what}, not once")
+        raise ValueError(f"{file} should have one {what}, but has {len(starts)}")
     table = function and re.match(TABLE.format(function), lines[starts[0]])
     for end in range(starts[0], len(lines)):
         if lines[end].endswith(";") if table else lines[end] == "}" if function else lines[end].strip().startswith(last):

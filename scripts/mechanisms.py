@@ -99,7 +99,7 @@ def picture(title, tall=250):
 @picture("The course: what is computed, how exactly, how fast, and how one can be sure", 200)
 def chapter_00(c):
     groups = [("what", "1 to 7", "the layers", "why they help"), ("exact", "8 to 11", "rounding, sums", "gradients"),
-              ("fast", "12 to 14", "machine, vectors", "threads"), ("sure", "15 to 18", "measuring, claims", "tests, failures")]
+              ("fast", "12 to 14", "machine, vectors", "threads"), ("sure", "15 to 19", "measuring, claims", "tests, failures")]
     for i, (name, chapters, *words) in enumerate(groups):
         x = 15 + 178 * i
         c.box(x, 40, 150, 110, "fill-b" if i % 2 else "fill-a")

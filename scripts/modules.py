@@ -8,7 +8,7 @@ import sys
 from pathlib import Path
 
 HARNESS = Path(__file__).resolve().parent.parent / "harness"
-PRINTING = re.compile(r"\b(stdout|stderr|STDOUT_FILENO|STDERR_FILENO|isatty|getopt\w*)\b")
+PRINTING = re.compile(r"\b(v?printf\(|puts\(|putchar\(|perror\(|stdout\b|stderr\b|STDOUT_FILENO|STDERR_FILENO|isatty|getopt\w*)")
 COMMENT_OR_TEXT = re.compile(r'/\*.*?\*/|"(\\.|[^"\\\n])*"', re.DOTALL)
 
 table = re.findall(r"^\| \[(\w+)\]\(\w+/README.md\) \|[^|]*\|([^|]*)\|$", (HARNESS / "README.md").read_text(), re.M)

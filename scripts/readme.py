@@ -170,7 +170,7 @@ def halves(results, impls, op, pass_):
 
 
 def legend(text):
-    """Explains the mark if the text contains it."""
+    """The line that explains IMPOSSIBLE's mark, in a list that is empty if the text has no such mark."""
     return [f"{rungs.IMPOSSIBLE}."] * (rungs.IMPOSSIBLE[0] in text)
 
 

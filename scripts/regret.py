@@ -64,7 +64,7 @@ def timed(rows):
 
 
 def pooled(passes):
-    """A row of each implementation on each case, with its middle speedup over all passes."""
+    """A row of each implementation on each case: a wrong one, or one with the median speedup of all passes."""
     found = {}
     for rows in passes:
         for row in rows:

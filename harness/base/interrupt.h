@@ -7,7 +7,7 @@
 /* After this call the first Ctrl-C only sets a flag; a second Ctrl-C ends the process. */
 void interrupt_watch(void);
 
-/* Ctrl-C ends the process again. */
+/* From now on Ctrl-C ends the process at once. */
 void interrupt_as_usual(void);
 
 bool interrupted(void);

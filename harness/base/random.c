@@ -6,7 +6,7 @@
 #include <stdbool.h>
 #include <stdlib.h>
 
-static uint64_t seed;
+static uint64_t seed; /* of the current case: data are made for one case at a time */
 
 enum { STREAMS = 64, KEPT_MOST = 1 << 21 };
 static struct {

@@ -81,7 +81,7 @@ void evidence_decide(const evidence *e, const bool *uses, claim *c);
 typedef struct stability {
     size_t draws, rest;      /* draws of three passes; number of other passes */
     double contradicted_pct; /* the share of intervals that the other passes contradict */
-    size_t answers, differ;  /* claims that both groups decide; number of different answers */
+    size_t answers, differ;  /* comparisons of answers, in all draws; those that differ */
 } stability;
 
 /* Writes a table of the races. False: out of memory, or fewer than twice

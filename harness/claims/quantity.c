@@ -223,7 +223,7 @@ const quantity quantities[] = {
     {"centring_folded", "x",
      "rms error of RMSNorm on rows that are centred before storing, over LayerNorm's", 1,
      "the error is ", " times as large", .compute = folds_centring, .pass = "forward"},
-    {"ones", "%", "a row's mean over its rms; HOW: average (over rows, signed) or size (unsigned)",
+    {"ones", "%", "a row's mean over its rms, averaged; HOW: average (signed) or size (unsigned)",
      0, "the mean is ", " % of the rms", .get = ones, .pass = "forward"},
     {"from_y", "x", "rms error of dx: backward from y, over backward from x", 1, "the error is ",
      " times as large", .compute = folds_from_y, .pass = "backward"},

@@ -273,7 +273,7 @@ static int show_stability(claims_job *j, pass_options *p) {
     if (ok)
         fprintf(stderr,
                 "%zu draws of %d passes against the other %zu: intervals contradict each other in "
-                "%.1f %%, answers differ in %zu of %zu claims\n",
+                "%.1f %%, answers differ in %zu of %zu comparisons\n",
                 found.draws, PASSES_ENOUGH, found.rest, found.contradicted_pct, found.differ,
                 found.answers);
     else

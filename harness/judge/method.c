@@ -55,7 +55,7 @@ static void take(void *context, const instance *in) {
     }
 }
 
-/* Calls the implementation on one case; adds nothing if the call fails. */
+/* Adds the implementation's errors on one case to e, unless the call fails. */
 static void measure(const nl_impl *impl, const nl_case *c, errors *e) {
     nl_data data;
     answer want;

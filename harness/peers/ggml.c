@@ -19,7 +19,7 @@ typedef struct plan {
     nl_pass pass;
     size_t n, c;
     float eps;
-    unsigned buffers; /* bits: the buffers of this graph */
+    unsigned buffers; /* a bit for each buffer that the graph uses */
     struct ggml_context *context;
     struct ggml_cgraph *graph;
     struct ggml_tensor *tensors[TENSORS];

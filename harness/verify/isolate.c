@@ -31,6 +31,8 @@ typedef struct child {
 static const double busy_most = 2, idle_most = 10, each_number = 2e-6;
 enum { TIMES_OUT = 3, FIRST_ARENA = 16 << 20 };
 
+/* The servers outlive a call, and are shared by all callers: starting one takes longer than most
+ * calls. */
 static call_record *record;
 static arena room;
 static child servers[2]; /* one for added kernels, one for our own */

@@ -35,7 +35,7 @@
 
 extern void __gcov_dump(void) __attribute__((weak));
 
-static call_record *here;
+static call_record *here; /* for the signal handler, which gets no argument */
 static char *stack;
 
 /* Skips the exit handlers, which are the parent's; only a coverage build must save its counts. */

@@ -2,7 +2,7 @@
  * SPDX-License-Identifier: MIT */
 #include "work.h"
 
-/* Columns: a vector holds one value of each of VLEN adjacent channels, and its lanes are never
+/* Columns (work.h): each lane of a vector sums one of VLEN adjacent columns, and the lanes are never
  * added to each other. The tensor has n rows of w.columns elements. */
 
 /* A tile's position in its piece: in the first block; at a block's start, end, or both. */

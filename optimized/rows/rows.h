@@ -41,8 +41,8 @@ static const nl_threshold kept_thresholds[]
 #define rows_kept_forward NL_OF_ISA(rows_kept_forward)
 NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
-/* For rows of at most SHORT vectors, without a residual or a cast (together.c): VLEN rows at a
- * time, or up to FEW rows one by one. Up to HELD vectors of gamma and beta stay in registers. */
+/* For rows of at most SHORT vectors, without a residual or a cast (together.c). Computes VLEN rows at
+ * a time, with gamma and beta of up to HELD vectors in registers; at most FEW rows: one by one. */
 enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
 #define rows_short_forward NL_OF_ISA(rows_short_forward)

@@ -108,7 +108,7 @@ class Judgement(NamedTuple):
 _ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
 _JUDGED = ("as x; float64 is judged as float32", "The output.")
 _WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: gain 1, bias 0.")
-_BATCH = ("(..., c), of y's or dx's type", "Rows of the same output from another batch: are the bits the same? None: no comparison.")
+_BATCH = ("(..., c), of y's or dx's type", "Some of these rows, computed in another batch; their bits are compared. None: no comparison.")
 _FIRST = ("int", "The row of x that is the first row of batch.")
 _SUMS = ("(c,), any float type", "The gradients of the gain and the bias, rounded to float32; None: not judged.")
 _FIXED = ("(c,), any float type", "The running statistics of batchnorm in inference; None: training.")

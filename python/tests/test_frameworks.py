@@ -146,7 +146,7 @@ def test_the_judge():
 
 
 def written_orders():
-    """(version, layer, type) -> order, from the table in docs/frameworks.md."""
+    """(version, "layer/type") -> order, from the table in docs/frameworks.md."""
     text = (Path(__file__).parents[2] / "docs" / "frameworks.md").read_text()
     text = text.split("<!-- rounding:begin -->")[1].split("<!-- rounding:end -->")[0]
     found = {}

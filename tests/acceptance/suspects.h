@@ -15,7 +15,7 @@ typedef struct suspect {
     bool mutated; /* impl is made from w before each test */
     wrong w;
     char formula[32]; /* name of the mistake; impl is not called */
-    const char *when; /* NULL, or "called again and again" if only this fails */
+    const char *when; /* "called again and again" if one call passes; else NULL */
     fate fates[ACCEPTANCES];
     int examined; /* number of tests that ran it */
 } suspect;

@@ -85,7 +85,7 @@ Test(claims, figures) {
     cr_expect(claim_decide(f.wide, (predicate){0, 50}, 0, 2) == UNRESOLVED, "an infinite band");
 }
 
-/* The percentages in the RMSNorm paper, and the shares that result. */
+/* The RMSNorm paper's savings in %, and LayerNorm's share of a step from its times. */
 Test(claims, paper) {
     static const double printed[][3] = {{24.7, 25.9, 40.0}, {34.0, 33.4, 39.7}, {11.0, 12.0, 50.2},
                                         {6.9, 9.3, 15.3},   {15.1, 15.8, 19.6}, {40.8, 63.9, 82.4},

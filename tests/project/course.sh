@@ -94,7 +94,7 @@ checks "a whole chapter" 0
 prints "2 chapters, 2 commands"
 
 refuses "code that drifted" 's/return 2/return 3/' "out of date"
-refuses "a function that is gone" 's/twice.c twice/twice.c thrice/' "core/twice.c has 0 times a function thrice"
+refuses "a function that is gone" 's/twice.c twice/twice.c thrice/' "core/twice.c should have one function thrice, but has 0"
 [ "$version" = 0.0 ] || refuses "another output of the compiler" 's/^.globl.twice|\.globl +twice/&d/' "out of date"
 [ "$version" = 0.0 ] || refuses "a command that prints nothing" 's/grep globl/grep glibl/' "prints nothing: cc -S"
 refuses "functions without a difference" 's/core.sum.c/core\/twice.c/' "twice is the same in core/twice.c and core/twice.c"

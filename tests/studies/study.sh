@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
-# Tests `normlab study` as a user sees it: exit codes, CSV and result files. Every experiment with the command study is
-# a study. Usage: tests/studies/study.sh path/to/normlab. SPDX-License-Identifier: MIT
+# Tests `normlab study` as a user sees it: exit codes, CSV and result files. Every experiment with `# command: study`
+# must be in --help and have a slide. Usage: tests/studies/study.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 under_test=study
 

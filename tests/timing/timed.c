@@ -134,8 +134,8 @@ Test(timed, every_call_sees_the_stated_inputs) {
 #define WRITES(what) "the input " what " was modified"
 
 /* The fake kernel is right when verified, before and after, but wrong while it is timed. If a call
- * writes no outputs, the outputs of an earlier call must not pass instead. Right outputs must not
- * hide other changes. Of two kernels with the same inputs, only the one that writes fails. */
+ * writes no outputs, the outputs of an earlier call must not pass. Right outputs must not hide other
+ * changes. Of two kernels with the same inputs, only the one that modifies an input fails. */
 Test(timed, timed_calls_are_verified) {
     static const struct {
         enum fault fault;

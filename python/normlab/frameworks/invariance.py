@@ -80,7 +80,7 @@ def compare(framework: Framework, how: str, case: str, threads: int) -> Invarian
 
 
 def compare_by_name(how: str, case: str, threads: int, device: str = "cpu") -> Invariance:
-    """Runs in a separate process."""
+    """each() calls this in a separate process."""
     confine(threads)
     return attempt(lambda: compare(make(how, threads, device), how, case, threads),
                    Invariance(how, "", case, threads, "error"))

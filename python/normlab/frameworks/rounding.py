@@ -305,7 +305,7 @@ def find(runner: Any, how: str, spelling: str) -> Row:
 
 
 def find_by_name(how: str, spelling: str, device: str = "cpu") -> Row:
-    """Runs in a separate process."""
+    """each() calls this in a separate process."""
     return attempt(lambda: find(library(how, device), how, spelling), Row(how, "", spelling, verdict="error"))
 
 
