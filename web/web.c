@@ -136,9 +136,10 @@ static uint64_t hash_of(nl_arg a) {
 }
 
 void web_hash(void) {
-    static const nl_arg outputs[] = {NL_Y,     NL_RESIDUAL_OUT, NL_MEAN,
-                                     NL_RSTD,  NL_DX,           NL_DGAMMA,
-                                     NL_DBETA, NL_RUNNING_MEAN, NL_RUNNING_VAR};
+    static const nl_arg outputs[] = {NL_Y,          NL_RESIDUAL_OUT, NL_MEAN,
+                                     NL_RSTD,       NL_DX,           NL_DGATE,
+                                     NL_DGAMMA,     NL_DBETA,        NL_RUNNING_MEAN,
+                                     NL_RUNNING_VAR};
     size_t used = 0;
     text[0] = '\0';
     for (size_t k = 0; k < sizeof outputs / sizeof *outputs; k++)

@@ -108,8 +108,9 @@ static void make_ties(const nl_problem *p, double *gamma, double *beta) {
 
 static const nl_arg of_features[] = {NL_GAMMA, NL_BETA, NL_RUNNING_MEAN, NL_RUNNING_VAR};
 
-static nl_dtype type_of(const nl_problem *p, nl_arg a) {
-    return nl_args[a].extent == NL_PARAMETERS ? p->parameters : NL_F32;
+nl_dtype data_type(const nl_problem *p, nl_arg a) {
+    const nl_extent extent = nl_args[a].extent;
+    return extent == NL_TENSOR ? p->dtype : extent == NL_PARAMETERS ? p->parameters : NL_F32;
 }
 
 static void fill_features(const nl_case *c, void *const *f) {
@@ -134,7 +135,7 @@ static void fill_features(const nl_case *c, void *const *f) {
             const nl_arg a = of_features[k];
             const double own = c->kind[a].value ? own_value(c, a, at) : usual[a];
             const float value = (float)(a == NL_RUNNING_VAR ? fabs(own) : own);
-            if (f[a]) nl_store(type_of(p, a), f[a], j, value);
+            if (f[a]) nl_store(data_type(p, a), f[a], j, value);
         }
     }
 }
@@ -182,7 +183,7 @@ static bool load_files(const nl_case *c, nl_data *out, char *error, size_t error
         return false;
     for (nl_arg a = NL_GAMMA; a <= NL_BETA; a++)
         if (out->input[a] && sibling(path, nl_args[a].name, other, sizeof other) &&
-            !load(other, p->c, NL_F32, out->input[a], error, error_size))
+            !load(other, p->c, data_type(p, a), out->input[a], error, error_size))
             return false;
     return true;
 }

@@ -7,6 +7,9 @@
 /* Bytes that one call must move, if it reads every input once and writes every output once. */
 size_t case_bytes(const nl_case *c);
 
+/* The type in which an argument is stored. */
+nl_dtype data_type(const nl_problem *p, nl_arg a);
+
 /* Bytes of the statistics that forward saves for backward. */
 size_t case_state_bytes(const nl_case *c);
 

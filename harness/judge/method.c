@@ -49,7 +49,7 @@ static void take(void *context, const instance *in) {
     for (nl_arg o = 0; o < NL_ARGS; o++) {
         if (!expected_has(in, o)) continue;
         out->of[o] = next;
-        const nl_dtype t = nl_args[o].extent == NL_TENSOR ? p->dtype : NL_F32;
+        const nl_dtype t = data_type(p, o);
         for (size_t i = 0; i < expected_count(p, o); i++)
             *next++ = nl_load(t, in->at[o], nl_place(nl_places_of(p, o), i));
     }

@@ -72,9 +72,10 @@ static size_t quiet_speeds(const result *pass, double v[PASSES_MAX]) {
 static result merged(const result **each, size_t count) {
     result r = *each[0];
     r.each = each, r.passes = count;
+    r.quiet_ns = r.quiet_speedup = NAN;
     for (size_t i = 1; i < count; i++) {
         const result *one = each[i];
-        if (strcmp(one->verdict, r.verdict) != 0 && strcmp(r.verdict, "ok") == 0)
+        if (strcmp(one->verdict, "fail") == 0 || strcmp(r.verdict, "ok") == 0)
             r.verdict = one->verdict;
         if (*one->flag) r.flag = one->flag;
         if (isnan(one->ns)) r.ns = NAN;

@@ -174,10 +174,9 @@ void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write
     for (int i = 0; i < NL_ARGS; i++)
         if (in->at[i] && owner(in, i) == i) ok = (before[i] = copy(in->at[i], s->bytes[i])) && ok;
     for (nl_arg i = 0; i < NL_ARGS; i++)
-        if (before[i] && nl_args[i].extent == NL_TENSOR)
-            change_middles(in->at[i], s->bytes[i], p->dtype, p->n);
-        else if (before[i])
-            change_middles(in->at[i], s->bytes[i], NL_F32, 1);
+        if (before[i])
+            change_middles(in->at[i], s->bytes[i], data_type(p, i),
+                           nl_args[i].extent == NL_TENSOR ? p->n : 1);
     allow(in, false);
     if (ok) instance_call(in, s->threads);
     allow(in, true);

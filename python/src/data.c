@@ -15,9 +15,7 @@ static PyObject *array_of(const nl_problem *p, nl_arg a, const void *from) {
         shape[0] = (npy_intp)(extent == NL_GROUPS ? nl_group_count(p) : p->c);
         axes = 1;
     }
-    const nl_dtype dtype = extent == NL_TENSOR       ? p->dtype
-                           : extent == NL_PARAMETERS ? p->parameters
-                                                     : NL_F32;
+    const nl_dtype dtype = data_type(p, a);
     PyObject *array = PyArray_SimpleNew(axes, shape, types[dtype]);
     if (!array) return NULL;
     char *to = PyArray_DATA((PyArrayObject *)array);

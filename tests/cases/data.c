@@ -1,6 +1,8 @@
 /* Tests the generator: the words of Philox, the moments of the data, and the same bytes of every
  * kind for every machine, call and number of threads. SPDX-License-Identifier: MIT */
+#include "base/npy.h"
 #include "cases/case.h"
+#include "folder.h"
 #include "trial.h"
 
 #include <inttypes.h>
@@ -206,4 +208,28 @@ Test(data, exact) {
     cr_assert(!data_make(&m.c, &m.data, error, sizeof error) && strstr(error, "4194304"), "%s",
               error);
     cases_free(&list);
+}
+
+/* gamma beside the file of x is stored as the parameters are. */
+Test(data, gamma_of_a_file) {
+    enum { C = 700 };
+    const size_t shape[] = {1, C};
+    float numbers[C];
+    char gamma[300], text[400], error[700];
+    for (int i = 0; i < C; i++) numbers[i] = 1 + 0.5f * (float)(i % 3);
+    enter_folder("a.x.npy");
+    snprintf(gamma, sizeof gamma, "%s/a.gamma.npy", folder);
+    cr_assert(npy_write(path, 'f', 2, shape, numbers, error, sizeof error) &&
+                  npy_write(gamma, 'f', 1, shape + 1, numbers, error, sizeof error),
+              "%s", error);
+    snprintf(text, sizeof text, "rmsnorm/forward/bf16/file/npy:%s/parameters=bf16", path);
+    trial t = make(text);
+    cr_expect(t.data.bytes[NL_GAMMA] == 2 * C);
+    for (size_t i = 0; i < C; i++)
+        if (nl_load(NL_BF16, t.data.input[NL_GAMMA], i) != numbers[i] ||
+            t.data.gamma[i] != numbers[i])
+            cr_assert_fail("gamma %zu is %g, not %g", i, (double)t.data.gamma[i],
+                           (double)numbers[i]);
+    trial_end(&t);
+    leave_folder();
 }

@@ -186,6 +186,9 @@ failed() { file bench "$(row one '' '' '' | sed 's/,ok,/,fail,/')" && keep "$1";
 mkdir -p u/0 && failed u/0 && failed u/0
 exits "passes without times" 1 u u
 silent "  are no copies" "left out"
+mkdir -p w/0 && file bench "$(row one '' '' '' | sed 's/,ok,/,demo,/')" && keep w/0 && failed w/0
+exits "a process that fails after one that is a demo" 1 w w --csv
+check "  decides the verdict" "$(grep -q 'REFUSED,the verdict of A is fail' stdout || shows cat stdout)"
 mkdir -p many/0 && for i in {1..1001}; do cp p/0/bench-1.csv many/0/bench-"$i".csv; done
 refuses "too many files in a pass" "many: more than 1000 passes, or files in a pass" many p
 cp -r p/2 p/3
