@@ -23,8 +23,8 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Is it a control character? A file may contain tabs and line ends only: a terminal would obey
- * other control characters. */
+/* Is it a control character? In files only tabs and line ends are allowed, because a terminal would
+ * obey other control characters. */
 bool is_control(char c);
 
 /* Reads a file as NUL-terminated text, which the caller frees. Rejects control characters. False:
@@ -34,13 +34,13 @@ bool scan_file(scan *s, char **text);
 /* Cuts off the next line, number s->first_line. NULL: end of the text. */
 char *scan_line(scan *s);
 
-/* Reads the next record into s->fields. A quote left open over several lines is an error; if the
- * last line leaves a quote open, the file was cut off. */
+/* Reads the next record into s->fields. A quote that is never closed is an error if lines follow;
+ * in the last line it sets s->cut. */
 bool scan_record(scan *s);
 
 bool ends_with(const char *text, const char *end);
 
-/* Makes FOO and the ending from FOO.csv or FOO. False: the path is too long. */
+/* Replaces the ending .csv, or appends to a path without it. False: the path is too long. */
 enum { CSV_PATH = 4096 };
 bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
 

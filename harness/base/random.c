@@ -1,5 +1,6 @@
 /* Philox4x32-10 and Acklam's inverse of the normal distribution (P. J. Acklam, 2003, relative error
- * below 1.15e-9). Uses only libm's sqrt and frexp, which are exact. SPDX-License-Identifier: MIT */
+ * below 1.15e-9). Of libm it uses only sqrt and frexp, which are equal everywhere.
+ * SPDX-License-Identifier: MIT */
 #include "base/random.h"
 
 #include <math.h>

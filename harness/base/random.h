@@ -1,4 +1,4 @@
-/* Random numbers that depend on (stream, index) alone and are equal on every machine.
+/* Random numbers that depend only on seed, stream and index, and are equal on every machine.
  * Philox4x32-10: Salmon, Moraes, Dror & Shaw, "Parallel random numbers: as easy as 1, 2, 3", 2011.
  * SPDX-License-Identifier: MIT */
 #pragma once

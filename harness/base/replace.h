@@ -7,7 +7,7 @@
 
 typedef struct replacement {
     FILE *file;               /* the caller writes here */
-    char *target, *temporary; /* temporary NULL: writes directly to the path, a device or pipe */
+    char *target, *temporary; /* temporary NULL: writes directly to a device or a pipe */
 } replacement;
 
 /* False: cannot write, for the reason in errno. True: the caller must call replace_end. */

@@ -1,5 +1,5 @@
-/* With enough values, no method here assumes normal noise: timing noise is skewed and has outliers
- * on one side. SPDX-License-Identifier: MIT */
+/* Only Student's intervals assume normal noise; timing noise is skewed and has outliers on one
+ * side. SPDX-License-Identifier: MIT */
 #include "base/stats.h"
 
 #include <math.h>

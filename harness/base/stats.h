@@ -1,5 +1,5 @@
-/* The statistics of comparisons, on logarithms of time ratios: medians, intervals that assume
- * nothing about the noise, and four verdicts. docs/measuring.md explains them.
+/* The statistics of comparisons, on logarithms of time ratios: medians, intervals that (except
+ * Student's) assume nothing about the noise, and four verdicts. docs/measuring.md explains them.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -23,8 +23,8 @@ enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 };
  * shortest time. */
 #define QUIET_WITHIN 1.02
 
-/* The median of n values that each come from many rounds, such as passes, with a 95 % interval.
- * From six values on the interval is the sign test's; for three to five values it is Student's,
+/* The median of n values with a 95 % interval; each value comes from many rounds, as a pass does.
+ * From six values on the interval is the sign test's; for two to five values it is Student's,
  * around the mean. Sorts in place. */
 estimate stats_middle(double *values, size_t n);
 
@@ -61,5 +61,5 @@ double stats_band(estimate log_ratio);
 /* Is a time below the limit by more than margin and band? log_ratio: log of time over limit. */
 bool stats_impossible(estimate log_ratio, double band, double margin);
 
-/* Estimates the number of rounds after n that resolve the verdict; 0: it is resolved. */
+/* Estimates how many rounds, in addition to n, resolve the verdict; 0: it is resolved. */
 size_t stats_rounds_to_go(estimate log_ratio, double band, double margin, size_t n);

@@ -1,6 +1,6 @@
 /* Vectors of four floats, which every x86-64 and aarch64 processor has, for claims about the
- * instruction that estimates 1 / sqrt. DIGITS: the number of its right binary digits; 0 on other
- * processors, which have none of the macros below. SPDX-License-Identifier: MIT */
+ * instruction that estimates 1 / sqrt. DIGITS: how many binary digits of an estimate are correct;
+ * 0 on other processors, for which no macro is defined. SPDX-License-Identifier: MIT */
 #pragma once
 
 #if defined(__SSE2__)

@@ -13,7 +13,7 @@ double processor_ns(pid_t process);
 /* Opens a new empty file that has no name; -1: failed. */
 int file_without_name(void);
 
-/* Does the code of a SIGSEGV say that the processor gave no address? */
+/* Does this si_code mean that a SIGSEGV comes without the address of the access? */
 bool has_no_address(int code);
 
 /* The number of the system call that a sandbox refused with SIGSYS. */
