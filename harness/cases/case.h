@@ -43,7 +43,7 @@ bool case_parse(const char *text, nl_case *out, char *error, size_t error_size);
 /* Is x's kind `exact`, and do all other inputs have the default kind? */
 bool case_is_exact(const nl_case *c);
 
-/* Are all summed inputs independent random values? */
+/* Are all inputs independent random values? The user's own arrays count as such. */
 bool case_is_random(const nl_case *c);
 
 /* Returns the OR of NL_BIT() of the call's arguments. */

@@ -85,7 +85,7 @@ static bool search(const covering_table *t, size_t *row, size_t d) {
     return false;
 }
 
-/* Does each other dimension have a class for this row? If not, a search would take long. */
+/* Does each open dimension have a class that fits? If not, search() would take long, in vain. */
 static bool may_exist(const covering_table *t, const size_t *row) {
     for (size_t d = 0; d < t->dimensions; d++) {
         size_t class = row[d] == NONE ? t->first[d] : t->first[d + 1] - 1;

@@ -14,7 +14,7 @@ nl_dtype data_type(const nl_problem *p, nl_arg a);
 size_t case_state_bytes(const nl_case *c);
 
 typedef struct nl_data {
-    void *input[NL_ARGS];  /* malloc'd unchanged inputs; NULL: the case lacks this input */
+    void *input[NL_ARGS];  /* malloc'd; no call changes them; NULL: the case lacks it */
     size_t bytes[NL_ARGS]; /* size of each input and output; 0: the case lacks it */
     float *gamma, *beta;   /* as floats: the inputs themselves, or converted copies */
 } nl_data;

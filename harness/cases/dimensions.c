@@ -310,7 +310,7 @@ bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_si
         family_classes(f, &k);
         rows r = {&k, {.stream = stream + f, .turns = turns}, 0, list, error, error_size};
         if (!covering_make(&k.t, stream + FAMILIES + 1, take_row, &r)) return false;
-        /* most of these rows have strides, so they do not test kernels without strides */
+        /* most rows so far have strides, which some kernels do not accept */
         k.t.with = OP | DTYPE;
         if (keep_class(&k, "strides", 0) &&
             !covering_make(&k.t, stream + FAMILIES + 1, take_row, &r))

@@ -49,9 +49,9 @@ static double outliers(place at, double k) {
 }
 
 /* Returns mean + size or mean - size, in pairs of opposite signs. The integers are so small that no
- * partial sum of x or x^2 reaches 2^24. Groups of odd length get mean 0 and end in a zero, since
- * E[x^2] would round otherwise. For the RMS norms every mean is 0 and no element is zero, since the
- * root would round otherwise. */
+ * partial sum of x or x^2 reaches 2^24. If the layer subtracts the mean, groups of odd length get
+ * mean 0 and end in a zero, since E[x^2] would round otherwise. In the RMS norms every mean is 0
+ * and no element is zero, since the root would round otherwise. */
 static double exact(place at, double k) {
     bool small = at.m > 65536;
     double mean = pick(at.g, small ? 3 : 17) - (small ? 1 : 8);

@@ -33,7 +33,7 @@ static const char *const suite[] = {
     /* outputs close to zero, where the storage type holds few digits */
     "{" ROWS "/forward,batchnorm/{forward,inference}}/"
     "{f32/9x64/normal/gain=1e-38,{f16,bf16}/9x64/normal/gain=1e-5}",
-    /* gains that are zero or nearly one; large dy at the ends of long rows */
+    /* gains that are zero or tiny (Qwen2RMSNorm: nearly one); large dy at the ends of long rows */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
     "/3x{4,72}/normal/{gain=0,gamma=scale:{1e-3,1e-5,1e-6,1e-7}}",
     ROWS "/backward/f32/2x65537/normal/dy={first:1e6,last:1e6}",

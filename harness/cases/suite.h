@@ -27,7 +27,7 @@ const char *short_suite_subject(size_t group);
 bool short_suite_add(size_t group, const nl_impl *impl, case_list *list, char *error,
                      size_t error_size);
 
-/* Layers and passes whose cases vary in the same dimensions, each with classes (dimensions.inc). */
+/* Layers and passes whose cases vary in the same dimensions (dimensions.inc). */
 typedef enum family {
     FAMILY_ROW_FORWARD,
     FAMILY_ROW_BACKWARD,
@@ -43,8 +43,8 @@ typedef enum family {
  * rows, and the values within a class, depend on the seed. */
 bool covering_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
-/* Adds rows without strides: for each layer and type, any two compatible classes meet. Without
- * strides, covering_cases() has each class for each layer and type, but not each pair. */
+/* Adds rows without strides in which, for each row norm and type, any two compatible classes meet.
+ * covering_cases() only ensures that each single class occurs in such rows. */
 bool contiguous_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 /* Adds the seed's case number `index`: each dimension gets a random class, often the default. */
@@ -59,8 +59,9 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     "{768,1024,1152,1280,1536,1600,2048,2304,2560,2880,3072,3584,4096,4608,5120,6144,7168,8192," \
     "11008,12288,14336,16384}"
 
-/* Combines each model's width (BatchNorm: each image shape) with every class of every dimension,
- * since a kernel may treat such a pair specially. The other dimensions are drawn. */
+/* Combines each model's width (BatchNorm: each image shape) with every class that is not its
+ * dimension's first and hides no errors, since a kernel may treat such a pair specially. Draws the
+ * classes of the other dimensions. */
 bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 /* A covering array of strength three. A row has one class of each dimension. Any three compatible

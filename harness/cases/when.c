@@ -73,8 +73,8 @@ static void add(search *s, feature_kind kind, const char *word, size_t length, i
     s->list[s->features++] = f;
 }
 
-/* Adds each part of the spelling except the shape; for "gamma=scale:2" also "gamma=scale:*" and
- * "gamma=*". */
+/* Adds each part of the spelling except the shape. For "gamma=scale:2", WORD also adds "gamma=*"
+ * and "gamma=scale:*"; NO_WORD adds only "gamma=*". */
 static void add_words(search *s, const nl_case *c, feature_kind kind) {
     for (const char *part = c->text; *part; part += *part == '/') {
         const size_t length = strcspn(part, "/");
