@@ -102,8 +102,9 @@ static const result *other_of(const results file[2], const result *a, const resu
 }
 
 /* Compares the implementation of row `first` over its cases: a pass's value is the mean over its
- * rows, so noise that changes from case to case is smaller. Compares times, unless all rows are
- * relative. False: fewer than two rows are left, or the implementation has an earlier row. */
+ * rows, so noise that changes from case to case is smaller. Compares shares or times, or ratios to
+ * the baseline if all rows have such ratios. False: fewer than two rows are left, or the
+ * implementation has an earlier row. */
 static bool compare_cases(const results file[2], size_t first, bool shares, double margin,
                           row_pair *out) {
     const result *a = &file[0].rows[first], *end = &file[0].rows[file[0].count], *y;

@@ -172,8 +172,7 @@ static bool merge(results *out) {
     return true;
 }
 
-/* The processes of a pool must run one program and one version of the files that --load names,
- * on one machine. */
+/* The processes of a pool must agree in kernels, files of --load, processor and --quick. */
 static bool alike(const results *parts, size_t count, char *const *paths, char *error,
                   size_t error_size) {
     static const char *const keys[] = {"kernels", "loaded", "cpu", "quick"};

@@ -19,7 +19,7 @@ typedef struct result {
     double speedup, speedup_low, speedup_high; /* the baseline's time over this row's time */
     double quiet_ns, quiet_speedup; /* in quiet rounds: the baseline's time; the speedup */
     double n, c, s, bytes;
-    const struct result **each; /* in a pool: of a row, its passes; of a pass, its processes */
+    const struct result **each; /* in a pool: the passes of a row, or the processes of a pass */
     size_t passes, pass;        /* number of rows in `each`; index of this row's pass */
 } result;
 
@@ -32,7 +32,7 @@ typedef struct results {
     size_t count;
     fact *facts; /* in the order of x.machine.txt; none when there is no such file */
     size_t fact_count;
-    char warning[512]; /* "", or a description of omitted data: a last line, or passes */
+    char warning[512]; /* "", or which data are missing: a last line, processes, rows */
     result **sorted;   /* the rows by key */
     char *text, *facts_text;
     struct results *parts; /* the processes of a pool */
@@ -58,17 +58,17 @@ const char *results_fact(const results *r, const char *key);
 /* Do processor, caches and architecture agree? If false, `why` names differing or unknown facts. */
 bool facts_one_machine(const results *file, char why[200]);
 
-/* The facts that differ, as lines of text; the caller frees the text; NULL: none. Leaves out the
- * date, which always differs, and the doctor's count, which repeats the findings. */
+/* The facts that differ, as lines of text; the caller frees the text; NULL: none. Leaves out date
+ * and checksum, which always differ, and the doctor's count, which repeats the findings. */
 char *facts_differing(const results *file);
 
 /* Compares two result files row by row. The interval of a ratio spans the far ends of both rows'
- * 95 % intervals, so it is wider than necessary. */
+ * 95 % intervals, so it is wider than necessary; for two pools stats_difference() computes it. */
 
 /* The rows with one key; a or b is NULL if its file has no such row. */
 typedef struct row_pair {
     const result *a, *b;
-    size_t cases;   /* 0: a row; else their number: an implementation's mean over its cases */
+    size_t cases;   /* 0: one row; else how many cases an implementation's mean covers */
     bool refused;   /* cannot be compared, for the reason in `why` */
     bool relative;  /* both are pools: compares ratios of time and baseline time */
     bool no_band;   /* an A/A band is missing; the margin replaces it */
@@ -93,9 +93,9 @@ bool pool_is(const char *path);
 /* Sorts rows by case and implementation. Numbers are medians over the passes, and a pass's numbers
  * are medians over its processes. A pass's quiet_speedup is the mean over the processes whose
  * baseline took at most 2 % longer than in the fastest process, in quiet rounds. A row that failed
- * in any process has the verdict fail. Leaves out files that are cut off, and copies. Free with
- * results_free(). False: nothing to free; error has the reason, such as passes on different kernels
- * or machines. */
+ * in any process has the verdict fail. Leaves out files that are cut off or changed, and copies.
+ * Free with results_free(). False: nothing to free; error has the reason, such as passes on
+ * different kernels or machines. */
 bool pool_read(const char *folder, results *out, char *error, size_t error_size);
 
 /* A logarithm from each pass: of the time, of the share of the limit, or of the baseline's time
@@ -106,8 +106,8 @@ typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED, PASS_QUIET } pass_v
  * fewer passes, the interval contains each pass's own interval. */
 estimate estimate_of_passes(const result *row, pass_value what);
 
-/* Medians over the rows: the standard deviation between the processes of a pass, and between
- * passes; and the number of a pass's processes that count. */
+/* Medians over the rows. within, between: the standard deviation between the processes of a pass,
+ * and between passes. count: how many processes of a pass are used (PASS_QUIET: the quiet ones). */
 typedef struct pool_spread {
     double within, between, count;
 } pool_spread;
