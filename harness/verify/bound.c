@@ -45,7 +45,7 @@ typedef struct terms {
     const ref_outputs *want;
     term term;
     size_t g;     /* the group, or the feature of DGAMMA and DBETA */
-    nl_places dy; /* drift() uses the members below */
+    nl_places dy; /* drift() sets this and the members below */
     double rstd, mean;
 } terms;
 
@@ -195,8 +195,8 @@ static double folded_units(const ref_outputs *want, size_t g) {
     return isfinite(far) ? far : 0;
 }
 
-/* Returns the error of xhat and stores that of rstd, from `sum` and `squares`, the errors of the sums
- * of values and of squares. In two passes, an error of the mean enters rstd by its square. far: the
+/* Returns the error of xhat and stores the error of rstd. sum, squares: the errors of the sums of
+ * values and of squares. In two passes, an error of the mean enters rstd by its square. far: the
  * largest distance of a value from the mean; raw: E[x^2] over the variance. */
 static double statistics_units(nl_method method, double sum, double squares, double k, double far,
                                double raw, double *rstd) {
@@ -220,7 +220,7 @@ bool leaves_range(double sum) {
 }
 
 /* Do the sums of a group's gradients, times xhat or x - mean, leave float's range? The scale of dx
- * has the mean of |g| and |g * xhat|, times rstd. */
+ * contains the means of |g| and |g * xhat|, times rstd. */
 static bool sums_overflow(const nl_problem *p, const ref_outputs *want, size_t g) {
     const size_t m = nl_group_size(p), i = nl_element(p, g, 0);
     const long double rstd = want->rstd[g];

@@ -9,7 +9,7 @@ typedef struct caller {
     call_record *record;
     int pid, line; /* pid 0: the process has ended */
     int threads;   /* number of threads that a call may use */
-    bool by_clock; /* measure elapsed time even on one thread */
+    bool by_clock; /* measure elapsed time instead of processor time */
     char why[320]; /* why the process ended */
 } caller;
 
@@ -19,8 +19,8 @@ bool caller_start(caller *k, const instance *in, int threads, bool by_clock);
 
 /* caller_ready() runs the process up to the call; with TURN_WARM it reads the buffers first.
  * caller_call() runs the call (without TURN_CALLS: none), stops the process, and returns the time
- * in ns. That is processor time if the call uses one thread, since other programs may run too.
- * False: why describes what the kernel did. */
+ * in ns: unless by_clock, processor time, since other programs may run too. False: why describes
+ * what the kernel did. */
 bool caller_ready(caller *k, int turn);
 bool caller_call(caller *k, double *ns);
 

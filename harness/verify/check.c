@@ -67,7 +67,7 @@ typedef struct sentence {
 } sentence;
 
 /* Messages are read in the order of the cases. While the reader waits for another checker, each
- * checker goes on until its pipe is full. Linux allows every user no larger pipe. */
+ * checker goes on until its pipe is full. 1 MiB is the most that Linux allows every user. */
 enum { LINE_BYTES = 1 << 20 };
 
 static FILE *to; /* the checker's end of the pipe */

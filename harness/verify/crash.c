@@ -35,7 +35,7 @@ static int written_over(const call_record *s, int i) {
     return shared && s->access == ACCESS_WRITE ? (int)case_output_over(&s->c, (nl_arg)i) : i;
 }
 
-/* Writes, for example, "y[1024] of row 63". Only tensors of rows name a row, the nearest one. */
+/* Writes, for example, "y[1024] of row 63". Only tensors with s = 1 get a row: the nearest one. */
 static void name_element(const call_record *s, int i, long long at, char *text, size_t size) {
     const nl_problem *p = &s->c.problem;
     const char *name = i == NL_ARGS ? "scratch" : nl_arg_name((nl_arg)i, p->pass);

@@ -30,7 +30,7 @@ static const char *column_of(const nl_case *c) {
     return usual ? c->data : "others";
 }
 
-/* y and dx have a line for each type; other outputs are floats with any type. */
+/* Tensors (y, dx, dgate) have a line for each type; other outputs have one line for all types. */
 static bool has_type(nl_arg output) {
     return nl_args[output].extent == NL_TENSOR;
 }

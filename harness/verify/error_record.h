@@ -42,7 +42,7 @@ typedef struct error_finding {
 } error_finding;
 
 typedef struct error_counts {
-    size_t compared, failed, not_run; /* numbers; findings; lines that did not run */
+    size_t compared, failed, not_run; /* numbers; findings; lines of rungs that did not run */
     const char *unknown;              /* an ISA that ran but has no line in the file; NULL: none */
 } error_counts;
 

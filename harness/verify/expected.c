@@ -1,6 +1,6 @@
-/* The reference is in long double. Its results and what follows from them are in double, whose
- * rounding errors are 2^-29 of a float's: x87 arithmetic takes fifty times as long with NaN and
- * infinities. SPDX-License-Identifier: MIT */
+/* The reference computes in long double. This file uses double where it can, because x87 arithmetic
+ * takes fifty times as long with NaN and infinities. Double's rounding errors are 2^-29 of a
+ * float's. SPDX-License-Identifier: MIT */
 #include "verify/expected.h"
 #include "parallel.h"
 
@@ -109,8 +109,8 @@ static void add_underflow(expected_value *out, double times) {
 }
 
 /* A kernel may compute gain * rstd first, which may leave float's range although the result does
- * not. The factor multiplies numbers of size `size` or, divided by `by`, numbers `by` times as
- * large. */
+ * not. This factor multiplies numbers of size `size`; or the factor / `by` multiplies numbers `by`
+ * times as large. */
 static void fold(const expectations *d, size_t g, double gain, double size, size_t by,
                  expected_value *out) {
     const double whole = fabs(gain) * (double)d->want->rstd[g], factor = whole / by;
@@ -225,7 +225,7 @@ static expected_value expected_dgate(const expectations *d, size_t i, size_t g) 
     if (first) /* the norm's dx, times x */
         add_underflow(&out, (1 + norm_underflow(d, i, g, gain)) * slope * before /
                                 norm_dx_scale(p, w, i));
-    else /* gain * dy * xhat, in any order: the third multiplies the error of the first product */
+    else /* gain * dy * xhat, in any order: the third factor multiplies the first product's error */
         add_underflow(&out, slope * (1 + larger(larger(xhat, gain), before / (gain * xhat))));
     return out;
 }

@@ -8,7 +8,7 @@
 
 /* The part of an expected value that is the same for all implementations. */
 typedef struct plain {
-    double want;     /* NaN and infinities stand for themselves */
+    double want;     /* may be NaN or infinite */
     double per_unit; /* 1 / unit of the error; 0: only expected_at() can judge the number */
 } plain;
 
@@ -108,7 +108,8 @@ typedef struct expectations {
 bool expectations_make(const instance *in, const ref_outputs *want, expectations *out);
 void expectations_free(expectations *d);
 
-/* Is s an output of this call? Return its count of numbers, its type, and its expected number i. */
+/* Is s an output of this call? The functions after expected_has() return the count of its numbers,
+ * their type, and what is expected of number i. */
 bool expected_has(const instance *in, nl_arg s);
 size_t expected_count(const nl_problem *p, nl_arg s);
 nl_dtype expected_type(const expectations *d, nl_arg s);

@@ -7,9 +7,10 @@
 /* Shared memory of at least `bytes`, for one instance at a time; NULL: out of memory. */
 arena *isolate_arena(size_t bytes);
 
-/* Calls in->impl on its instance in a child process. If the instance lies in the arena, the outputs
- * arrive, our own kernels share a process until one of them ends it, and loaded kernels share
- * another. Otherwise each call gets a fresh process. False: why describes what the kernel did. */
+/* Calls in->impl on its instance in a child process. The outputs come back only if the instance is
+ * in the arena. Then the kernels in the table use two processes, one for our own and one for added
+ * kernels, until a kernel ends its process. Every other call gets a fresh process. False: why
+ * describes what the kernel did. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
 /* If set, this function gets what a kernel prints, call by call, and printing is no failure. */

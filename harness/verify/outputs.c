@@ -79,8 +79,8 @@ typedef struct job {
     tally *total;
 } job;
 
-/* Does the plain part show that number i is right, or has no bound? floor: the group's floor.
- * Always false if the error may be the largest, because that needs the expected value. */
+/* Does the plain part show that number i is right, or that it has no bound? floor: the group's
+ * floor. False if the error may be the largest, because the tally then needs its expected value. */
 static bool check_plain(const job *k, size_t i, double got, double floor, tally *t) {
     const nl_dtype type = k->expectations->in->c->problem.dtype;
     const plain *it = &k->plain[i];

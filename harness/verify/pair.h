@@ -4,11 +4,11 @@
 
 #include "verify/instance.h"
 
-/* Is this instance called in a pair as well? Only added kernels are tested, on small, ordinary
- * cases: none of our own has a static buffer. */
+/* Is the kernel also called on two threads at once? Only added kernels are, on ordinary cases of
+ * medium size: none of our own has a static buffer. */
 bool pair_wanted(const instance *in);
 
-/* A call that was made: its buffers' sizes, and which of them it may write. */
+/* A call that was made: the sizes of its buffers, and which buffers it may write. */
 typedef struct pair_call {
     const instance *in;
     const bool *writable;
@@ -16,7 +16,7 @@ typedef struct pair_call {
     int threads;
 } pair_call;
 
-/* Calls the kernel on two threads at once in its process. False: a call alone has other numbers. */
+/* Calls the kernel on two threads at once. False: the numbers differ from those of a call alone. */
 bool pair_agrees(const pair_call *s);
 
 /* May a call be made again in its buffers? */

@@ -14,7 +14,7 @@ typedef enum outcome { OUTCOME_OK, OUTCOME_FAIL, OUTCOME_DEMO, OUTCOME_SKIP } ou
 typedef struct verdict {
     outcome outcome;
     double error_u, bound_u; /* the largest error of y or dx, and the bound there, in units */
-    double largest[NL_ARGS]; /* the largest error of each output; NAN if none has a bound */
+    double largest[NL_ARGS]; /* the largest error of each output; NAN: not compared, or bound 0 */
     size_t compared;         /* numbers compared; 0 is a failure */
     char why[320];           /* what failed and where, or why it did not run */
     bool batches, depends;   /* was the batch varied; does a row depend on it, as `why` says? */
@@ -32,14 +32,14 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
                placement where, int threads);
 
 /* Must added kernels keep a row's bits in every batch, as our own must? If false, the verdict only
- * notes that they do not. */
+ * notes a difference. */
 extern bool verify_batches;
 
-/* Checks the outputs of a call; caches the verdict on the last bits. */
+/* Checks the outputs of a call. Caches the last verdicts, since many calls give the same bits. */
 verdict verify_result(const instance *in, const answer *a);
 
-/* How to call once more: the number of threads, and the byte that fills outputs and scratch before
- * the call; a check uses 0xff. */
+/* How examine() calls: the number of threads, and the bytes that fill outputs and scratch before
+ * the call. */
 typedef struct examination {
     int threads;
     unsigned char outputs, scratch;
@@ -80,9 +80,9 @@ typedef struct checkers {
     unsigned char *owner; /* the checker of each case */
 } checkers;
 
-/* Starts a checker for each processor that this process may use, and gives all checkers about the
- * same work. Checkers and this process call selects() of the settings; only this process calls the
- * other functions. */
+/* Starts a checker for each processor that this process may use, at most CHECKERS_MAX, and gives
+ * all checkers about the same work. Checkers and this process call selects() of the settings; only
+ * this process calls the other functions. */
 void checkers_start(checkers *j, const nl_case *cases, size_t count,
                     check_settings (*settings)(void *context, const nl_case *c), void *context);
 

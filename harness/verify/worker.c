@@ -119,8 +119,8 @@ static bool scratch_overrun(const instance *in) {
     return false;
 }
 
-/* Fills memory that a kernel must set itself: with NaN in the first call of a case, and with
- * numbers in the second, since a fallback for NaN may hide a mistake. */
+/* Fills the stack and malloc()'s memory, which a kernel must set itself: with NaN in the first call
+ * of a case, and with numbers in the second, since a fallback for NaN may hide a mistake. */
 static __attribute__((noinline)) void dirty(int byte) {
     volatile char room[1 << 16];
     memset((char *)room, byte, sizeof room);
@@ -175,8 +175,8 @@ static size_t allocated(void) {
 /* The bytes that GCC's OpenMP runtime loses with each team of one thread. */
 enum { TEAM_LOSES = 112 };
 
-/* malloc() keeps up to 7 freed blocks of each of 64 sizes, KEPT bytes in all. So the memory may
- * grow in up to SIZES calls of short rows, as in PyTorch. */
+/* malloc() keeps up to 7 freed blocks of each of 64 sizes, KEPT bytes in all, and counts them as
+ * used. So memory may grow in up to SIZES calls, as with PyTorch on short rows, without a leak. */
 enum { SIZES = 64, KEPT = SIZES * 7 * 1032, CALLS = 12 };
 
 /* One call may allocate memory for later calls. But several calls in a row on one problem must not

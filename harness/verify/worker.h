@@ -15,8 +15,8 @@ typedef struct call_record {
     instance in;
     bool writable[NL_ARGS + 1]; /* may the kernel write each buffer of the instance? */
     int threads;
-    /* pairs: also makes two calls at once; repeats: many calls; again: more calls if memory grew;
-     * stale: an earlier call on other data in the same buffers. */
+    /* More calls: two at once (pairs); many of the same (repeats); some if memory grew (again); an
+     * earlier call on other data in the same buffers (stale). */
     bool pairs, repeats, again, stale;
     bool batches; /* also compute parts of the batch */
     nl_tuning tuning;
@@ -28,7 +28,7 @@ typedef struct call_record {
     nl_status status;
     char message[256];
     bool forked, left_threads;
-    char left[128];            /* other state that the call changed; "": nothing */
+    char left[128];            /* another fault of the call, such as changed state; "": none */
     char batch[160];           /* batch_compare()'s answer */
     bool exited, ended_thread; /* by exit(), by pthread_exit() */
     int signal, code;          /* the crash's signal (0: none) and code (SIGSYS: system call) */
@@ -68,12 +68,12 @@ void worker_fill(call_record *s, const instance *in, int threads);
 /* Starts a process in worker_serve(). Returns its id, or 0. *line: the parent's end of a socket. */
 int worker_start(call_record *s, const int output[2], int *line);
 
-/* Ends such a process and the processes that it has started; now: does not wait. Sets *pid to
+/* Ends such a process and the processes that it has started; now: kills it at once. Sets *pid to
  * 0. Returns waitpid()'s status. */
 int worker_stop(int *pid, int line, bool now);
 
-/* Number of threads of such a process that run kernels; 0: unknown. pid 0: this process, even where
- * /proc has other numbers. */
+/* Number of threads of such a process that run kernels; 0: unknown. pid 0: this process, even if
+ * /proc shows other process ids. */
 int worker_threads(int pid);
 
 /* Serves calls: one for each byte from the line, answered by a byte. Never returns. output: the
@@ -85,8 +85,8 @@ _Noreturn void worker_serve(call_record *s, int line, const int output[2]);
 void worker_sandbox(void);
 _Noreturn void worker_leave(int code);
 
-/* Notes, before the first call, what a call must leave as it was, besides buffers: arithmetic,
- * signals, limits, timers, files, the processors of its thread. */
+/* Notes, before the first call, the state that surroundings_changed() compares: signals, limits,
+ * output files, the processors of the thread. */
 void surroundings_note(void);
 
 /* Describes state that a call left changed and that would affect the next call; "": none. */
@@ -95,7 +95,7 @@ const char *surroundings_changed(const instance *in);
 /* Describes a crash: "wrote y[1024] of row 63: 1 element past its end". */
 void crash_describe(const call_record *s, char *why, size_t why_size);
 
-/* Describes the end of a process that left no note; status: from waitpid(). */
+/* Describes how a process ended, with or without a noted crash; status: from waitpid(). */
 void crash_describe_end(const call_record *shared, int status, char *why, size_t size);
 
 /* A KERNEL gets SIGSYS if it starts or signals a process, opens a file for writing, changes a file
