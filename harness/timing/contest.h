@@ -1,7 +1,7 @@
 /* Times an untrusted kernel against two of our rungs. Each contender runs on shared buffers in its
  * own process, which is stopped between calls. This process reads the clock and never calls the
- * kernel. Each call gets newly drawn inputs, and the reference on these inputs checks its outputs.
- * SPDX-License-Identifier: MIT */
+ * kernel. Each call gets newly drawn inputs, and the reference on these inputs checks the kernel's
+ * outputs. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "timing/bench.h"

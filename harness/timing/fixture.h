@@ -11,7 +11,7 @@ typedef struct fixture {
     answer want, partial; /* partial: pRMSNorm's answer, computed at the first verification */
     instance *in;         /* the sets of buffers; calls rotate through them */
     size_t sets;
-    size_t calls; /* since the sets were restored; after a multiple of `sets`, all sets are alike */
+    size_t calls;   /* since fixture_verify(); at a multiple of `sets`, all sets are restored */
     instance *last; /* the set of the last call */
 } fixture;
 

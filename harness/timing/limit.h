@@ -35,8 +35,8 @@ typedef struct limit_job {
 /* Moves the bytes, divided evenly among threads. */
 void limit_move(const limit_job *job, int threads);
 
-/* The fastest way with `stores`; tries prefetching only if `reads`. trial()
- * returns a call's time. The fastest ways are tried repeatedly, other ways once. */
+/* The fastest way with `stores`; tries prefetching only if `reads`. trial() returns a call's time.
+ * Slow ways get fewer trials. */
 limit_way limit_choose(limit_store stores, bool reads,
                        double (*trial)(void *context, limit_way way), void *context);
 

@@ -53,7 +53,8 @@ size_t measure_min_rounds(size_t count);
 estimate measure_time(const measure *m, size_t candidate);
 estimate measure_ratio(const measure *m, size_t a, size_t b);
 
-/* The quiet rounds of a and b: the tenth, at least three, in which both together took least time.
+/* The quiet rounds of a and b: those in which both together took least time, a tenth of all rounds
+ * but at least three.
  * Other work on the core slows two loops differently, for many rounds, so the median ratio changes
  * from process to process; the ratio in quiet rounds changes less. */
 typedef struct quiet_rounds {

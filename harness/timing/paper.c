@@ -1,4 +1,4 @@
-/* The paper's tables, transcribed; tests/claims/claims.c recomputes the percentages that it prints.
+/* The paper's tables, transcribed; tests/claims/claims.c recomputes the paper's percentages.
  * SPDX-License-Identifier: MIT */
 #include "timing/paper.h"
 
