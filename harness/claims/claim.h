@@ -20,7 +20,8 @@ typedef struct predicate {
     double low, high;
 } predicate;
 
-/* A mode and a case in which a claim is measured. The answer is about the claim's first setting. */
+/* A mode and a case in which a claim is measured. The first setting decides the claim's answer,
+ * unless other settings lead to DEPENDS or NOT RESOLVED. */
 typedef struct setting {
     char how[32], tail[200]; /* "simd", "forward/f32/64x1024/normal"; tail may be empty */
     figure f;
@@ -73,7 +74,7 @@ typedef enum claim_outcome {
 typedef enum claim_answer {
     HOLDS,
     FAILS,
-    DEPENDS, /* settings lie on different sides of the claimed range */
+    DEPENDS, /* settings differ: in the claimed range, below it or above it */
     UNDECIDED,
     UNTRIED,
     FIRST_LOOK, /* the first setting was timed in fewer than PASSES_ENOUGH passes */

@@ -64,7 +64,8 @@ static entry *make_plan(claims_job *j, size_t *total) {
 }
 
 /* A large case has one long visit: memory limits its calls, and the memory of a shared machine is
- * never quiet. If one visit takes the time planned for all visits, only two are made. */
+ * never quiet. A visit that takes the time planned for all visits ends the race, but not before the
+ * second visit. */
 static void visit_race(claims_job *j, race *by, entry *e) {
     const double begin = clock_ns();
     race_result r = {0};
@@ -91,7 +92,8 @@ static bool add_race(claims_job *j, const entry *e) {
     return evidence_add(&j->evidence, &row);
 }
 
-/* The time of some visits, to estimate the remaining time. Unit: one of VISITS visits. */
+/* The time of some visits, to estimate the remaining time. Unit: a visit to a case that is not
+ * large. */
 static size_t weight(const entry *e, size_t visits) {
     return visits * (e->large ? 4 * VISITS : 1);
 }

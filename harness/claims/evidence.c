@@ -65,7 +65,7 @@ static void look(const race_row *const *rows, size_t n, estimate *ratio, double 
     }
 }
 
-/* Replaces the values of each sitting by their middle, if there are enough sittings. Returns the
+/* Replaces the values of each sitting by their median, if there are enough sittings. Returns the
  * new count. */
 static size_t sit(const race_row *const *rows, double *v, size_t n) {
     double middle[PASSES_MAX], one[PASSES_MAX];
@@ -81,8 +81,8 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
 }
 
 /* The figure from enough passes, given in order of time. Its interval comes from the sittings, or
- * from the passes if there are few sittings. The band is computed in the same way, from LayerNorm
- * against itself. */
+ * from the passes if there are few sittings. The band is the size of the figure that the first
+ * candidate gives against itself. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     double v[2][PASSES_MAX], all[PASSES_MAX];
     *band = 0;

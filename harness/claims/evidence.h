@@ -7,8 +7,8 @@
 #include <stdint.h>
 #include <stdio.h>
 
-/* A pass that begins more than SITTING_S seconds after the previous pass starts a new sitting: times
- * differ more between hours than between minutes. */
+/* A pass that ends more than SITTING_S seconds after the end of the previous pass starts a new
+ * sitting: times differ more between hours than between minutes. */
 enum { SITTING_S = 900 };
 
 /* One race in one process: its result, or the reason why there is none. */
@@ -18,7 +18,7 @@ typedef struct race_row {
     double ratio, low, high, aa, band; /* logarithms. aa: a over itself; NaN: not known */
     size_t rounds, visits;             /* visits: 1 in files of older versions */
     size_t pass;                       /* number of the pass, equal in all its rows */
-    double when;                       /* start of the pass, in seconds; 0: not known */
+    double when;                       /* end of the pass, in seconds; 0: not known */
 } race_row;
 
 typedef struct evidence {
@@ -27,8 +27,8 @@ typedef struct evidence {
     double hours;     /* from the first pass to the last */
     char kernels[64]; /* a hash of the kernels that ran; "": the kernels of this process */
     char caches[256]; /* caches of the passes' machine; "": this machine */
-    /* Counts of passes left out: unfinished, on other kernels, on another machine, copies of other
-     * passes, damaged. `fault` describes the last damaged pass. */
+    /* Counts of passes left out: unfinished; on other kernels or with another --quick; on another
+     * machine; copies of other passes; damaged. `fault` describes the last damaged pass. */
     size_t torn, strange, elsewhere, copies, damaged;
     char fault[700];
 } evidence;
@@ -37,10 +37,10 @@ typedef struct evidence {
  * two loops differently for seconds. */
 enum { VISITS = 4 };
 
-/* The row of a race. Of several visits those count whose quiet rounds were not disturbed: the
- * geometric mean of both times is at most QUIET_WITHIN times the least. The ratio is the mean over
- * their quiet rounds; its interval is Student's over the visits or, if only one or two count,
- * contains their intervals over rounds. If count is 1, the ratio is the median over all rounds. */
+/* The row of a race. A visit counts if the geometric mean of both times, in its quiet rounds, is at
+ * most QUIET_WITHIN times the least such mean. The ratio is the mean over the visits that count;
+ * its interval is Student's or, if only one or two visits count, contains their intervals over
+ * rounds. If there is one visit, the ratio is the median over all its rounds. */
 race_row race_row_of(const race_result *visits, size_t count);
 
 /* False: out of memory. */
@@ -58,8 +58,8 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
  * A pass that differs from its checksum is damaged. */
 bool evidence_seal(const char *folder);
 
-/* Adds the passes of a folder (FOLDER/PASS/races.csv with machine.txt beside it) that ran with or
- * without --quick, on these kernels (NULL: the latest pass's) and on the latest pass's machine.
+/* Adds the passes of a folder (FOLDER/PASS/races.csv with machine.txt beside it). A pass must have
+ * this setting of --quick, these kernels (NULL: the latest pass's) and the latest pass's machine.
  * Leaves out copies and damaged passes. */
 void evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels);
 

@@ -196,7 +196,7 @@ static bool same_machine(const origin *a, const origin *b) {
     return same;
 }
 
-/* Do this row and the next rows repeat an earlier pass with the same date? */
+/* Do the rows from number `from` on repeat an earlier pass with the same date? */
 static bool is_copy(const evidence *e, size_t from) {
     const race_row *begin = e->rows + from, *end = e->rows + e->count;
     size_t twins = 0;

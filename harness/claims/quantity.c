@@ -143,8 +143,8 @@ static bool ones(const question *q, figure *out) {
     return exactly(folds_ones(q->two[0], sign), out);
 }
 
-/* HOW is tN. With N-fold tensor parallelism a layer keeps s b h (10 + 24 / N) bytes for backward,
- * besides the attention matrix; 4 s b h of them are the inputs of the layer's two norms. */
+/* HOW is tN. With N-fold tensor parallelism, a layer of width h keeps (10 + 24 / N) h bytes per
+ * token for backward, besides the attention matrix; 4 h of them are the inputs of its two norms. */
 static bool norm_inputs(const question *q, figure *out) {
     char *end = NULL;
     const double n = q->how[0] == 't' ? strtod(q->how + 1, &end) : 0;
@@ -154,9 +154,9 @@ static bool norm_inputs(const question *q, figure *out) {
 
 /* HOW is layer, four or mixer. Counts the numbers that a backward pass of Qwen3-Next-80B-A3B needs
  * for each token, each number once. Two norms have inputs and outputs, c numbers each. The mixer
- * has queries and keys (c) and values (v), before and after the convolution; normalized queries and
- * keys; and the gated norm's gate, input and output. Ten experts and a shared expert have inputs
- * and results. One layer of four has attention, with a gate, and 512 keys and values. */
+ * has queries and keys (c each) and values (v), before and after the convolution; normalized
+ * queries and keys; and the gated norm's gate, input and output. Ten experts and a shared expert
+ * have inputs and results. One layer of four has attention, with gate, and 512 keys and values. */
 static bool gated_outputs(const question *q, figure *out) {
     const double c = 2048, v = 4096, mixer = 2 * c + 2 * (2 * c + v) + 2 * c + 3 * v,
                  experts = 12 * c + 11 * 3 * 512, attention = 2 * c + 5 * v + 3 * 512;

@@ -41,8 +41,8 @@ bool quantity_compute(const quantity *of, question *q, figure *out);
 bool quantity_of_layers(const quantity *q);
 
 /* The loss of accuracy if a part of a norm is folded into the neighbouring weights, or if y is
- * saved for backward instead of x. Only stored values are rounded, to the case's type; everything
- * is computed in double. */
+ * saved for backward instead of x. Stored values are rounded to the case's type (in
+ * folds_centring() to bf16); the arithmetic between them is in double. */
 
 /* The ratio of two rms errors: W * xhat with the gain folded into W, over W * (gain * xhat). W, the
  * gain and the norm's output are stored values. W is N(0, 1 / c), 64 rows. NAN: no memory. */

@@ -93,7 +93,7 @@ static const nl_problem *problem_of(const contender *k) {
     return &k->norm.on[0]->c.problem;
 }
 
-/* Does the rival do more than run one rung? */
+/* Does call() compute the rival? Any other rival is one rung, run on the whole fixture. */
 static bool is_special(const contender *k) {
     return k->of->plain || k->of->product || k->of->pointwise || k->of->norms;
 }
@@ -161,7 +161,7 @@ static const nl_impl *impl_of(const rival *of, const nl_problem *p) {
     return found && nl_isa_runs(found->isa) ? found : NULL;
 }
 
-/* From the beginning of a cache line: elsewhere a product of one row takes longer. */
+/* Returns floats that begin at a cache line; on other floats a product of one row takes longer. */
 static float *floats(size_t count) {
     return aligned_alloc(64, (count + 15) / 16 * 16 * sizeof(float));
 }
@@ -213,7 +213,7 @@ static bool make(race *r, const rival *of, const char *tail, contender *k) {
     return !of->product || make_product(r, k);
 }
 
-/* Checks every 61st result. A sum of c terms may be off by c roundings of terms. */
+/* Is result i right? A sum of c terms may be off by c roundings of the sum of |term|. */
 static bool is_near(const contender *k, size_t i) {
     const fixture *on = k->norm.on[0];
     const float *gamma = on->data.input[NL_GAMMA], *beta = on->data.input[NL_BETA],

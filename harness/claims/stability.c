@@ -55,7 +55,8 @@ static noise noise_of_race(const race_row *const *rows, size_t n) {
                    .all = sqrt(all / (double)(n - 1))};
 }
 
-/* Lists the successful rows of row i's race; 0: row i is not the first row of its race. */
+/* Lists the successful rows of row i's race and returns their number. Lists none if row i is not
+ * the first row of its race. */
 static size_t race_at(const evidence *e, size_t i, const race_row *rows[PASSES_MAX]) {
     const size_t n = evidence_rows(e, NULL, e->rows[i].how, e->rows[i].tail, rows);
     const bool first = rows[0] == &e->rows[i];

@@ -96,7 +96,7 @@ void claim_where(const claim *c, const setting *s, char *text, size_t size) {
     if (k.text[k.options]) add(&w, ", %s", k.text + k.options);
 }
 
-/* Writes a number, with words before and after it. */
+/* A number, with the words before and after it. */
 typedef struct phrase {
     const char *before, *after;
     double v;
@@ -184,8 +184,8 @@ static void add_group(words *w, const claim *c, claim_outcome o) {
         add_range(w, c, least, most);
 }
 
-/* The end of a verdict's range that the interval crosses. For the verdict, the interval's half on
- * that side must shrink to `factor` times its length; 1: it fits already. */
+/* The end of a verdict's range, at distance `far` from the figure. To reach the verdict, the half
+ * of the interval on this side must shrink to `factor` times its length; 1: it fits already. */
 typedef struct crossing {
     double end, far, half, band, factor;
 } crossing;
