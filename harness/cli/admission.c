@@ -13,7 +13,7 @@ static unsigned long long bit_of(const nl_case *c) {
     return 1ull << ((p->op * NL_PASSES + p->pass) * NL_DTYPES + p->dtype);
 }
 
-enum { SMALL = 1 << 14 }; /* the most elements of a case: the suite takes under a second */
+enum { SMALL = 1 << 14 }; /* larger cases are left out, so that the suite takes under a second */
 
 typedef struct job {
     admission *admissions;

@@ -200,7 +200,7 @@ static bool choose_axes(arrays *a) {
     return true;
 }
 
-/* Sets n, c and s by x. */
+/* Sets n, c, s and the type from x. */
 static bool choose_shape(arrays *a) {
     const npy *x = &a->array[IN_X];
     nl_problem *p = &a->p;

@@ -10,7 +10,7 @@
 enum { IN_X, IN_RESIDUAL, IN_GATE, IN_GAMMA, IN_BETA, IN_RUNNING_MEAN, IN_RUNNING_VAR, INPUTS };
 enum { OWN = INPUTS, ARRAYS_MAX = 32 };
 
-/* This option is an OPTION_LOAD, so `value` has no element for it. */
+/* An option of this name is an OPTION_LOAD, which leaves its `value` NULL. */
 #define ARRAYS_LOAD "load"
 
 /* Help text for LAYER and the shared options. */
@@ -37,7 +37,7 @@ typedef struct arrays {
     nl_problem p;           /* without momentum */
 } arrays;
 
-/* As options_read. */
+/* Reads the command line; returns what options_read() returns. */
 int arrays_options(int argc, char **argv, arrays *a);
 
 /* These functions print a message and return false on an error. */
@@ -48,8 +48,8 @@ bool arrays_number(const arrays *a, int option, double low, double high, bool wh
 bool arrays_load(arrays *a);
 /* Does the tensor of this option have x's type? */
 bool arrays_same_type(const arrays *a, int option);
-/* Merges the normalized axes of all tensors into one last axis, or gives the tensors the shape (n,
- * c, s), for code that does not support --axes. */
+/* For code that does not support --axes: merges the normalized axes of all tensors into one last
+ * axis or, if the layer has channels, gives the tensors the shape (n, c, s). */
 void arrays_flatten(arrays *a);
 const array_option *arrays_spec(const arrays *a, int option);
 /* Sets rank and shape for an argument of the problem. */

@@ -61,7 +61,8 @@ static void note_known_answers(grading *j, const nl_case *c, const check_setting
     random_seed((uint64_t)j->seed);
 }
 
-/* Is the kernel right on all cases of the part? If not: why. False: bad input, after a message. */
+/* Sets k->right: is the kernel right on all cases of the part? If not, k->text has the reason.
+ * False: bad input, after a message. */
 static bool check_part(grading *j, const part *p, mark *k) {
     const check_settings settings = {.threads = j->threads,
                                      .context = j,
@@ -111,8 +112,8 @@ static void take_bits(void *context, const instance *in) {
     *(uint64_t *)context = instance_hash(in);
 }
 
-/* Calls the kernel with several numbers of threads, and twice with the last number. Returns the
- * number of threads that the call had. */
+/* Compares the outputs of calls with several numbers of threads, and of two calls with the last
+ * number. Returns the number of threads in the kernel's process. */
 static int compare_bits(const grading *j, const nl_case *c, const nl_data *data, mark *k) {
     static const int teams[] = {1, 2, 3, 5, 8, 8};
     enum { TEAMS = sizeof teams / sizeof *teams };

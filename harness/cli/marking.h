@@ -12,7 +12,7 @@ typedef struct grading {
     int threads, seed;
     double seconds;
     marks *out;
-    verdict failed;     /* during grading: the first failure of a category */
+    verdict failed;     /* during grading: the failure on the current case */
     size_t done, total; /* cases */
     void (*graded)(const mark *k);
 } grading;
@@ -24,8 +24,8 @@ bool grade_all(grading *j);
  * have been checked. */
 bool grade_speed(grading *j, const part *p, mark *k);
 
-/* The number of steps on the way to `to` that the value reaches; a value within 2 % of a step
- * reaches it. */
+/* The number of steps from `from` to `to` that the value reaches; a value within 2 % of a step
+ * reaches the step. */
 int grade_steps(double mine, double from, double to, int steps);
 
 bool grade_count(grading *j, const part *p);

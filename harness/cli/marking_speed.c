@@ -21,7 +21,7 @@ static const nl_impl *rung_for(const char *name, const nl_problem *p) {
 }
 
 /* Two measurements of one kernel differ by a few per cent, so a time within 2 % of a step reaches
- * it. */
+ * the step. */
 int grade_steps(double mine, double from, double to, int steps) {
     const bool scale = to < from; /* false: `to` is not faster here, so all steps or none */
     const double least = mine / 1.02;

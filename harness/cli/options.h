@@ -27,9 +27,9 @@ typedef struct option_spec {
 enum { OPTIONS_MAX = 32, OPTIONS_DONE = -1, OPTIONS_HELP = -2 };
 
 /* Parses the options in argv, whose first word is the command. The words after the options begin at
- * argv[*first]. strict: rejects abbreviations, repeated options and empty values, which could
- * overwrite a file by mistake. Returns OPTIONS_DONE, or the exit code after --help or a message. If
- * `help` is NULL, --help returns OPTIONS_HELP. */
+ * argv[*first]. Rejects abbreviations, empty values and, if strict, repeated options, since such an
+ * option could overwrite a file by mistake. Returns OPTIONS_DONE, or the exit code after --help or
+ * a message. If `help` is NULL, --help returns OPTIONS_HELP. */
 int options_read(int argc, char **argv, const char *help, const option_spec *specs, size_t count,
                  bool strict, int *first);
 

@@ -350,7 +350,7 @@ static bool compute(const computation *c) {
     return ok;
 }
 
-/* y is first in the list, because files are renamed from the last to the first. */
+/* --out comes first in the list: npy_write_all() renames from last to first, so it appears last. */
 static bool save(const run *r) {
     const char *paths[ARRAYS];
     npy all[NL_ARGS];

@@ -63,7 +63,8 @@ static bool get_kernel(const char *file, double *seconds, char *compiler, size_t
     return ok;
 }
 
-/* Counts the kernel and the naive rung on eight rows, or samples, of its first pass. */
+/* Counts the instructions of the kernel and of the naive rung in the kernel's first pass, on eight
+ * rows or samples. */
 static void count(const char *file, const nl_impl *m) {
     const nl_op op = (nl_op)__builtin_ctz(m->ops);
     const size_t c = m->c_max && m->c_max < 1024 ? m->c_max : 1024;
