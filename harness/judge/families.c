@@ -112,7 +112,8 @@ static void add_roundings(mistake_list *l) {
             if ((what & A_PRODUCT) && !l->s->in->beta) continue;
             if (what == A_SUM_LATE && !l->s->in->residual) continue;
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
-            if (what == AN_XHAT && type == (int)l->s->p->dtype) continue; /* equals a casting */
+            /* rounding xhat to the storage type is a cast before the weight */
+            if (what == AN_XHAT && type == (int)l->s->p->dtype) continue;
             if ((what & A_GAIN) && l->right.gain != ONE_PLUS) continue;
             if (what != AN_OUTPUT || type != (int)l->s->p->dtype) /* else it is no mistake */
                 add_rounding(l, i, type, false);

@@ -53,7 +53,7 @@ formula formula_right(const subject *s) {
                      .factor = 1};
 }
 
-/* Rounds v to t towards zero. Rounding `near` - 1.25 units gives the number of t before `near`. */
+/* Rounds v to t towards zero. |near| - 1.25 units rounds to the number of t below |near|. */
 static long double towards_zero(nl_dtype t, long double v) {
     const long double near = ref_round(t, v), unit = ref_unit(t);
     if (!(fabsl(near) > fabsl(v))) return near;
@@ -179,7 +179,7 @@ static long double square_about(const workspace *w, const formula *r, size_t g) 
     return r->centred == IN_OUTPUT ? 0 : w->mean[g];
 }
 
-/* Returns sum + v or, with `square`, sum + v^2; then v is x minus the mean. */
+/* Returns sum + v or, with `square`, sum + v^2, where v is x minus the mean. */
 static long double add_term(const formula *r, bool square, long double sum, long double v) {
     if (square) v = formula_rounded(r, STEPS, v);
     const bool absolute = r->variance == OF_ABSOLUTE || r->variance == ABSOLUTE_OUT;

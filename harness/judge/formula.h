@@ -118,7 +118,7 @@ typedef struct formula {
     unsigned zeroed;    /* NL_BIT() of each output that is 0 throughout */
     int rstd_power;     /* the number of factors rstd in y or dx */
     int rounds, to,
-        cuts_off;            /* bits of the rounded values; their type; bits rounded towards zero */
+        cuts_off; /* bits of the rounded values; their type; 1: rounds them towards zero */
     int squares_in, sums_in; /* 0, or 1 + the type of the squares, or of all sums */
     int terms_exact;         /* the sums are rounded, the terms are not */
     int mean_is_first;       /* x[0] replaces the mean */
@@ -150,7 +150,7 @@ typedef struct formula {
     int rows_out;              /* rows `row` to `rows_end` - 1 count rows_out - 1 times */
     size_t lanes;              /* every lanes-th element is summed twice, from the first on */
     size_t padding;            /* number of extra terms (0 - mean)^2 in the squares */
-    size_t row, rows_end;      /* only these rows go into dgamma and dbeta */
+    size_t row, rows_end;      /* rows_out 0: only these rows go into dgamma and dbeta */
     long double eps, divisor, factor, offset, limit, past_weight, momentum, step;
 } formula;
 
@@ -223,8 +223,8 @@ long double formula_divisor(const formula *r, int sum, long double length);
 /* Changes the means as if each group's sum began with the previous group's sum or mean. */
 void formula_carry(const formula *r, size_t groups, long double length, long double *mean);
 bool formula_is_summed(const workspace *w, const formula *r, size_t i);
-/* Returns the index from which element i takes its x, gamma or beta (what: OF_X, ...); -1: beyond
- * the row. */
+/* Returns the index from which element i takes its x, gamma or beta (what: OF_X, ...); negative:
+ * there is no such element. */
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i);
 
 /* Set number i of an output: to v; to any number, if the mistake does not determine it; or to the

@@ -37,8 +37,8 @@ pattern growth_pattern(const subject *s, double *rest) {
         if (!isfinite(g.dd) || !isfinite(g.xx) || g.weight == 0) continue;
         long double xx = g.xx - g.x * g.x / g.weight, xd = g.xd - g.x * g.d / g.weight;
         long double flat = g.d * g.d / g.weight, slope = xx > 0 ? xd * xd / xx : 0;
-        /* a factor above twelve times the noise is significant */
         if (xx > 0) out.steepest = fmax(out.steepest, (double)fabsl(xd / xx));
+        /* a factor is clear if its square is over twelve times the square of its standard error */
         if (slope > 12 * (g.dd - flat - slope) / (m > 2 ? m - 2 : 1)) firm++, shrinking += xd < 0;
         offset += flat, scale += slope, all += g.dd, scales += g.scale, out.groups++;
         rest[i] = (double)(sqrtl(fmaxl(0, g.dd - flat - slope) / g.scale) / ref_unit(p->dtype));

@@ -70,7 +70,7 @@ static void say_where(const enquiry *q, hint *out) {
 static bool find_nan(const enquiry *q, nl_arg o, char *cause, size_t size) {
     const region *r = &q->wrong[o];
     const size_t row = q->s.p->c * q->s.p->s;
-    size_t unwritten = 0, added = 0, from = row; /* the first feature */
+    size_t unwritten = 0, added = 0, from = row; /* from: the first unwritten feature */
     for (size_t i = 0; r->wrong && q->call[OVER_ZEROS].memory && i < r->count; i++) {
         if (!isnan(q->call[FIRST].of[o][i]) ||
             isnan((double)expected_at(&q->expectations, o, i).want))
@@ -144,8 +144,8 @@ bool hint_narrow(hint *h, const hint *other) {
     return name_likely(h), true;
 }
 
-/* Names the mistakes that reproduce all numbers exactly. If there is none, names those that
- * reproduce the numbers found wrong. */
+/* Names the mistakes that explain the whole error, everywhere or only where numbers are wrong.
+ * False: there are none. */
 static bool find_mechanism(const enquiry *q, hint *out) {
     mechanism *m = &out->m;
     const bool known =

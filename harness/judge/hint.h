@@ -15,10 +15,11 @@ typedef struct hint {
     mechanism m; /* m.likely: number of mistakes that reproduce the numbers; 0: no known mistake */
 } hint;
 
-/* Keeps only the likely mistakes that are likely in `other` too. False: there are none. */
+/* Keeps only the likely mistakes that also explain the whole error of `other`. If there are none,
+ * returns false and keeps all. */
 bool hint_narrow(hint *h, const hint *other);
 
-/* Changes the row length in the case's spelling. False: not possible. */
+/* Makes the same case with another row length. False: not possible. */
 bool hint_resize(const nl_case *c, size_t features, nl_case *out);
 
 /* False: out of memory, or the call failed. */

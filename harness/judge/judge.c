@@ -80,7 +80,8 @@ static bool explain(judgement *j) {
     return name_mechanism(j), true;
 }
 
-/* Copies the inputs of the reference, the outputs to judge, and dy in its type for the bounds. */
+/* Copies the inputs of the reference, the outputs to judge and, for the bounds, dy in the type of
+ * the problem. */
 static bool copy_arrays(judgement *j) {
     const nl_problem *p = &j->of->p;
     double *next = j->got;

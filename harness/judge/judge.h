@@ -26,7 +26,7 @@ typedef struct score {
     size_t judged, unjudged; /* numbers with a bound and impossible numbers; all other numbers */
     size_t beyond;           /* numbers beyond their bound, and impossible numbers */
     size_t impossible;       /* impossible numbers */
-    size_t certain;          /* numbers beyond the certain bound as well as the probable one */
+    size_t certain;          /* numbers beyond the certain bound, too, and impossible numbers */
     size_t groups;           /* rows, or channels */
     size_t groups_judged;    /* groups without an unjudged number */
     size_t groups_beyond;    /* rows or channels with a wrong element of y or dx */
@@ -50,7 +50,7 @@ typedef struct judgement {
     const submission *of;
     answer exact;
     nl_case as_case;
-    nl_data data; /* gamma, beta and dy */
+    nl_data data; /* gamma, beta, running statistics and dy */
     instance as_instance;
     expectations expectations;
     subject s;

@@ -148,7 +148,7 @@ static void print_mechanism(const judgement *j, FILE *out) {
             fprintf(out, "  nothing");
         fprintf(out, " %11.4g %10.4g\n", h->left.rms, h->left.largest);
     }
-    if (j->partly || !m->likely) print_growth(j, out); /* else the mistake explains it */
+    if (j->partly || !m->likely) print_growth(j, out); /* else a mistake explains the error */
 }
 
 /* Returns why some numbers have no bound. */

@@ -15,9 +15,9 @@ typedef struct subject {
     const double *got[NL_ARGS]; /* the outputs to judge; NULL: not given */
     size_t rows[SUBJECT_AXES];  /* numbers of rows within x's last 1, 2, ... axes before the
                                    features; the list ends with 0 */
-    nl_dtype narrow; /* the type of x or y with fewer bits than f32; NL_F32: neither has one */
-    int threads;     /* threads of the call; 1 if unknown */
-    const struct region *only; /* the region in which formulas are compared; NULL: everywhere */
+    nl_dtype narrow;            /* the 16-bit type of x or y; NL_F32: neither has 16 bits */
+    int threads;                /* threads of the call; 1 if unknown */
+    const struct region *only;  /* the region in which formulas are compared; NULL: everywhere */
     size_t most; /* limit on the numbers that a test of all formulas may compute; 0: none */
 } subject;
 
