@@ -12,7 +12,7 @@ enum { NORMED1, PROJ, KEYS, VALUES, PROB, ATTENDED, MIDDLE, NORMED2, HIDDEN, ACT
 enum { D_WIDE, D_ACTIVE, D_SCORES, D_ROW };
 
 typedef struct sizes {
-    size_t t, all, d, hd; /* new tokens, tokens with the cache's; widths of block and head */
+    size_t t, all, d, hd; /* new tokens; new and cached tokens; widths of block and head */
     size_t kv, wide, up;  /* widths: keys; queries, keys and values; hidden layer */
 } sizes;
 

@@ -58,7 +58,7 @@ size_t step_bytes(const step_shape *shape, size_t rows, size_t past, bool traini
 bool step_make(step *s, const step_shape *shape, size_t rows, size_t past, bool training);
 void step_free(step *s);
 
-/* Forward computes y from x. Backward runs forward, then computes dx and the gradients from dy; dw
- * has only the last gradient. */
+/* Forward computes y from x. Backward, called after forward, computes dx and the gradients from dy;
+ * dw has only the gradient of the last matrix. */
 void step_forward(step *s);
 void step_backward(step *s);

@@ -5,9 +5,9 @@
 #include <c10/core/CPUAllocator.h>
 #include <cstring>
 
-/* PyTorch allocates each result, but an implementation must write to the caller's buffer. So one of
- * PyTorch's allocations gets that buffer: the k-th, if the k-th of the last call became the result.
- * A wrong guess costs a copy; the next guess is right. */
+/* PyTorch allocates each result, but an implementation must write to the caller's buffer. So
+ * allocation k of a call gets this buffer, if allocation k of the last call became the result. A
+ * wrong guess costs a copy; the next guess is right. */
 struct landing {
     enum { MOST = 64 };
     void *at;

@@ -44,7 +44,8 @@ static double rms(const double sum, size_t n) {
     return sqrt(sum / (double)n);
 }
 
-/* Statistics of single batches of n rows (momentum 1), and running statistics (momentum 0.1). */
+/* Emits the noise of a batch's statistics (n rows, momentum 1), and the gap between training and
+ * inference with running statistics (momentum 0.1). */
 static bool noise(study_out *o, room *r, size_t n, bool biased) {
     const char *name = biased ? "variance, biased" : "variance, unbiased";
     nl_problem p = {.op = NL_BATCHNORM, .n = n, .momentum = 1, .biased_running_var = biased};

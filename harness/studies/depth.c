@@ -96,7 +96,7 @@ static bool run(study_out *o, bool quick) {
         ok = network_run(&net, x, x + n, x + 2 * n, x + 3 * n,
                          (network_sizes){got.activation, got.gradient, got.weights + 1});
         if (!ok) break;
-        /* In He's network without a norm, each row adds 1/2 to the mean square. */
+        /* In He's network without a norm, each row adds 1/2 to a weight gradient's mean square. */
         for (size_t l = 1; l <= LAYERS; l++) got.weights[l] /= sqrt((double)net.rows / 2);
         expect(candidate, net.wiring, &expected);
         points(o, name, "", candidate->name, &got);

@@ -1,8 +1,8 @@
-/* The seven speed tables of the RMSNorm paper beside our measurements. Panel "norm" shows the per
- * cent of LayerNorm's time that RMSNorm saves here. Each mode has a series over the bytes of x and
- * y. Each row of the paper has two panels. "TABLE: MODEL, step" shows our saving times the norm's
- * share of the step (Amdahl's law). "TABLE: MODEL, paper" shows the paper's share, savings and
- * their +-. Interval ends have separate panels. SPDX-License-Identifier: MIT */
+/* The seven rows of the RMSNorm paper's speed tables beside our measurements. Panel "norm" shows
+ * the per cent of LayerNorm's time that RMSNorm saves here. Each mode has a series over the bytes
+ * of x and y. Each row of the paper has two panels. "TABLE: MODEL, step" shows our saving times the
+ * norm's share of the step (Amdahl's law). "TABLE: MODEL, paper" shows the paper's share, savings
+ * and their +-. Interval ends have separate panels. SPDX-License-Identifier: MIT */
 #include "timing/paper.h"
 #include "timing/race.h"
 #include "studies/study.h"

@@ -32,7 +32,7 @@ typedef struct study {
     bool (*run)(study_out *o, bool quick);
 } study;
 
-/* The studies; each has a file with its name. */
+/* The studies; each has a file with its name (`peak` has peak_chains.c). */
 extern const study study_length, study_eps, study_gradients;
 extern const study study_casting, study_batch_statistics, study_depth, study_ablation;
 extern const study study_training;
