@@ -183,8 +183,8 @@ static void redirect(int to, const char *path, int flags) {
     close(from);
 }
 
-/* In the child. The compiler may need the grader's environment: paths of programs and of their
- * caches. */
+/* Runs in the child. Of the grader's environment it keeps only what a compiler may need: the paths
+ * of programs and of their caches. */
 static void enclose(const fence *f) {
     static const char *const kept[] = {"PATH", "HOME", "CCACHE_DIR", "CCACHE_DISABLE"};
     enum { KEPT = sizeof kept / sizeof *kept };

@@ -44,7 +44,7 @@ bool compile_prepare(const char *file, compiled *out, char *error, size_t error_
 /* The compiler's name and the options that all kernels get. */
 void compile_flags(const compiled *c, command *to);
 
-/* Deletes the library file; a loaded library stays usable. */
+/* Deletes the temporary folder; a loaded library stays usable. */
 void compile_remove(const compiled *c);
 
 /* Compiles a kernel file and adds its kernel to the table. False: nothing is added; `error` has the

@@ -16,7 +16,7 @@ static const char usual_headers[] =
     "stdlib.h string.h tgmath.h omp.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h arm_neon.h";
 
 /* Machine code, even in names that reach the assembler, could do things that the list of symbols
- * forbids; #embed could contain a secret file; a jump could leave a thread behind. */
+ * forbids; #embed could copy a secret file; a jump could leave a thread behind. */
 static const char always[] =
     "asm __asm __asm__ section __section__ embed weakref __weakref__ alias __alias__ ifunc "
     "__ifunc__ symver __symver__ ident sccs __builtin_longjmp __builtin_setjmp "
@@ -163,7 +163,7 @@ static bool run(const compiled *c, const char *words, const char *output, const 
     return command_run_fenced(&run, c->folder, output, messages, error, size);
 }
 
-/* Says the compiler's messages from the first error on, without the list of files of -H. */
+/* Quotes the compiler's messages from the first error on, without the list of files of -H. */
 static void say_error(const char *messages, char *error, size_t size) {
     const char *at = strstr(messages, "error:"),
                *list = at ? strstr(at, "\nMultiple include") : NULL;
@@ -223,7 +223,7 @@ bool fence_kernel(const char *file, const assignment *rules, compiled *c, char *
                          write_rules(c, rules, source, NULL);
     if (!written) snprintf(error, size, "cannot write into %s", c->folder);
     const bool ok = written && check_text(c, rules, source, error, size) &&
-                    /* again: now write_rules() has the words that begin with a stem */
+                    /* again: the first check wrote the words that begin with a stem into end.h */
                     check_text(c, rules, source, error, size) &&
                     translate(c, rules, source, error, size);
     free(source);

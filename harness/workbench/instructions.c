@@ -14,7 +14,8 @@ static bool in(const char *list, const char *word, size_t n) {
 
 static const char forbidden[] = " syscall sysenter int rdtsc rdtscp rdpmc svc hvc xgetbv vmcall";
 
-/* Arithmetic of SSE and AVX, without v, 231, sd and pd; and x87, except its control word. */
+/* Is it arithmetic of SSE or AVX in double, or of x87? The list leaves out the prefix v and the
+ * endings 231, sd and pd. x87's control word is allowed. */
 static bool is_x86_double(const char *name, size_t n) {
     static const char arithmetic[] = " add sub mul div sqrt min max hadd hsub addsub dp round "
                                      "rndscale reduce rcp14 rsqrt14 scalef fmadd fmsub fnmadd "
@@ -40,8 +41,8 @@ static bool is_double(const char *name, size_t n, const char *rest) {
     return PROCESSOR == PROCESSOR_AARCH64 && is_arm_double(name, n, rest);
 }
 
-/* Does the instruction convert f16? Functions of the compiler's library may convert: __extendhfsf2,
- * __truncsfhf2. */
+/* Does the instruction convert f16, or call a function of the compiler's library that does:
+ * __extendhfsf2, __truncsfhf2? */
 static bool is_half(const char *name, size_t n, const char *rest) {
     const char *to = rest + strspn(rest, " \t");
     return in(" vcvtph2ps vcvtps2ph", name, n) || strstr(rest, "__extendhf") ||
@@ -50,7 +51,7 @@ static bool is_half(const char *name, size_t n, const char *rest) {
             (*to == 'h' || strstr(rest, ", h") || strstr(rest, "4h")));
 }
 
-/* Functions of the compiler's library for arithmetic that the processor lacks. */
+/* Does it call the compiler's library, for arithmetic that the processor lacks? */
 static bool is_soft(const char *rest) {
     static const char *const stems[] = {"__add", "__sub", "__mul", "__div"};
     rest += strspn(rest, " \t");

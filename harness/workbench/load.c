@@ -274,7 +274,7 @@ static size_t scratch_elsewhere(const nl_problem *p) {
     return isolate_scratch(&distant.said.impl, p);
 }
 
-/* In a worker. */
+/* Runs in a worker: loads the library there, and gives its functions to the kernel. */
 static void attach(nl_impl *m) {
     static const nl_impl *here;
     if (strcmp(m->name, distant.said.name) != 0 || strcmp(m->isa, distant.said.isa) != 0) return;

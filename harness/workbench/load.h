@@ -17,7 +17,8 @@ bool load_any(const char *file, char *error, size_t error_size);
  * library, never this process. NULL: `error` has the reason. */
 const nl_impl *load_distant(const char *path, char *error, size_t error_size);
 
-/* The origin of a loaded kernel; NULL: it is not loaded. The origin of library number i. */
+/* load_origin(): the origin of a loaded kernel; NULL: it is not loaded. load_file(): the origin of
+ * library number i, or NULL. */
 const char *load_origin(const char *impl, const char *isa);
 const char *load_file(size_t i);
 
