@@ -46,8 +46,8 @@ typedef struct part {
     instance in;
 } part;
 
-/* Copies an array between `whole` and `own`: this rank's piece of the array or, if features are
- * split, of each row; all of it if the array is not split. */
+/* Copies this rank's piece of an array or, if features are split, of each row of the array, between
+ * `whole` and `own`. An array that is not split is copied whole. */
 static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
     const size_t all = t->whole->data.bytes[a], mine = t->data.bytes[a];
     const size_t rows = t->rung->features && nl_args[a].extent == NL_TENSOR ? t->c.problem.n : 1;
@@ -56,9 +56,9 @@ static void copy(const part *t, nl_arg a, char *whole, char *own, bool back) {
         memcpy(back ? whole : own, back ? own : whole, mine / rows);
 }
 
-/* Even: each rank has the same number of segments. Uneven: each rank has more segments than the
- * rank before, and the first of many ranks has none. Before a call outputs are NaN on even ranks
- * and numbers on odd ranks, which exposes kernels that add to outputs or do not write them. */
+/* Even: the ranks' numbers of segments differ by at most one. Uneven: higher ranks have more, and
+ * the first of many ranks has none. Before a call, outputs are NaN on even ranks and numbers on odd
+ * ranks, which exposes kernels that add to outputs or do not write them. */
 static void part_make(part *t, const task *whole, const nl_rung *g, const nl_ranks *r, bool even) {
     *t = (part){.whole = whole, .rung = g, .ranks = *r, .c = *whole->c};
     nl_ranks *o = &t->ranks;
@@ -118,7 +118,7 @@ static int lanes_of(const part *t) {
     const double terms = (double)(t->ranks.total * positions);
     int lanes = (int)s;
     while (lanes > 1 && terms / lanes + lanes < (double)chain) lanes--;
-    return t->rung->impl.lanes ? t->rung->impl.lanes : lanes; /* not 0 if the library sums */
+    return t->rung->impl.lanes ? t->rung->impl.lanes : lanes; /* set if the library sums */
 }
 
 typedef struct tally {

@@ -53,8 +53,9 @@ WEB_API(web_normal) double web_normal(int stream, int i);
 WEB_API(web_network)
 int web_network(int wiring, int norm, double stretch, int layers, int width, int rows);
 
-/* web_interval() replaces the first `count` numbers by low, median and high of their interval
- * (base/stats.h). web_verdict() judges an interval of log ratios: a `comparison`. */
+/* web_interval() overwrites the first three numbers with low, median and high of the interval of
+ * the first `count` numbers (base/stats.h). web_verdict() judges an interval of log ratios: a
+ * `comparison`. */
 WEB_API(web_interval) void web_interval(int count);
 WEB_API(web_verdict)
 int web_verdict(double low, double median, double high, double band, double margin);

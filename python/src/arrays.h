@@ -40,8 +40,8 @@ bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x);
 
 /* Merges the axes before the last, innermost first, if the step of an axis is the extent of the
- * next inner axis. `size` is an element's size in the units of `steps`. Returns the number of
- * axes left, with lengths and steps in these units; 3: more than two, or an impossible step. */
+ * next inner axis. `size` is an element's size in the units of `steps`. Returns the number of axes
+ * left, and their lengths and steps, innermost first; 3: more than two, or an impossible step. */
 int array_merge(int axes, const npy_intp *lengths, const npy_intp *steps, npy_intp size,
                 npy_intp count[2], npy_intp step[2]);
 

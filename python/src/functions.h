@@ -8,18 +8,20 @@
 #define FAST_FUNCTION(name) \
     PyObject *name(PyObject *self, PyObject *const *args, Py_ssize_t count, PyObject *names)
 
-/* Call nl_forward() for y, and nl_backward() for (dx, dgamma) or (dx, dgamma, dbeta). */
+/* Call nl_forward() for y, and nl_backward() for a tuple: dx, dgate, dgamma and dbeta, without
+ * those that the layer lacks. */
 FAST_FUNCTION(layers_forward);
 FAST_FUNCTION(layers_backward);
 
-/* Calls nl_forward() of a row norm with tensors of PyTorch, whose types, devices and shape (that
- * of x) the caller has checked; y and total are in C order. Returns False, with nothing written, if
+/* Calls nl_forward() of a row norm with tensors of PyTorch, whose types, devices and shapes the
+ * caller has checked; y and total are in C order. Returns False, with nothing written, if
  * the rows or parameters lie so that a copy is needed, or if there are no features. */
 PyObject *tensors_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
-/* Arguments: the storage type of the result, then as in call.h. Tensors are in C order. Both return
- * a dict. The reference takes float64 and returns the results (y, xhat, mean, ... or dx, dgamma,
- * dbeta). The judge takes any float type and returns the fields of normlab.Judgement. */
+/* Arguments: the storage type of the result, then as in call.h; the judge gets two more (judge.c)
+ * before these. Tensors are in C order. Both return a dict. The reference takes float64 and returns
+ * the results (y, xhat, mean, ... or dx, dgamma, dbeta). The judge takes any float type and returns
+ * the fields of normlab.Judgement. */
 FAST_FUNCTION(truth_reference);
 FAST_FUNCTION(truth_judge);
 
@@ -43,5 +45,5 @@ FUNCTION(race_calls);
  * verified before and after the timing. */
 FUNCTION(race_cases);
 
-/* (path of a results file) Writes the machine's facts beside the file. */
+/* (path of a results file, quick) Writes the machine's facts beside the file. */
 FUNCTION(race_machine);

@@ -69,8 +69,8 @@ PyObject *layers_forward(PyObject *self, PyObject *const *args, Py_ssize_t count
     return call_release(&k), y;
 }
 
-/* Computes the statistics that forward would have saved. y gets its own memory: dx is not checked
- * yet, so it cannot hold y. */
+/* Computes the statistics that forward would have saved. y gets its own memory, because dx, which
+ * nl_backward() has not checked yet, must not hold it. */
 static bool recompute(const call *k, float *mean, float *rstd) {
     nl_problem p = k->p;
     p.pass = NL_FORWARD, p.parameters = NL_F32, p.y_stride = (nl_stride){0};
