@@ -154,9 +154,9 @@ static size_t with_parameters(const nl_problem *p) {
     return (p->op == NL_LAYERNORM ? 5 : 4) * sizeof(float);
 }
 
-/* Do the kept rungs' data fit half of the first-level cache (backward: two thirds)? The rest is for
- * lines from memory. Forward: three rows and the parameters, in float. Backward: xhat, g, gain,
- * dgamma and dbeta in float, and x, dy and dx in 16 bits. */
+/* Do the kept rungs' data fit in half of the first-level cache (backward: two thirds) and so leave
+ * room for lines from memory? Forward: three rows and the parameters, in float. Backward: xhat, g,
+ * gain, dgamma and dbeta in float, and x, dy and dx in 16 bits. */
 static bool kept_fits(const nl_problem *p, const nl_caches *k) {
     if (p->pass == NL_FORWARD) return p->c * with_parameters(p) <= k->first / 2;
     return p->c * (5 * sizeof(float) + 6) <= k->first / 3 * 2;
@@ -199,7 +199,7 @@ static bool wide_from_memory(const nl_problem *p, const nl_caches *k) {
     return p->dtype != NL_F32 && spills(p, k, 6) && p->c * 5 * sizeof(float) > k->first / 3;
 }
 
-/* Forward in 16 bits: do short rows come from memory, with gaps at least half as long as a row?
+/* Forward in 16 bits: do short rows come from memory, with gaps longer than half a row?
  * Hardware prefetchers do not follow such rows. */
 static bool gaps_from_memory(const nl_problem *p, const nl_caches *k) {
     return nl_stride_of(p, p->x_stride).row > p->c + p->c / 2 && p->dtype != NL_F32 &&
@@ -234,14 +234,14 @@ static bool holds(int when, const nl_problem *p, const nl_caches *k, bool fork, 
                   const nl_impl *impl) {
     const bool halves = p->dtype != NL_F32;
     switch (when) {
-    case ROW_SHORT: /* rows_registers takes at most six vectors */
+    case ROW_SHORT: /* six vectors (c_max); in f32 without a mean, four */
         return p->op == NL_LAYERNORM || halves || p->c <= impl->c_max / 6 * 4;
     case FORKS: return fork;
     case GAPS_FROM_MEMORY: return gaps_from_memory(p, k);
     case STREAMS: return stream;
     case STREAMS_ROWS: return stream && !better_cached(p);
     case STREAMS_LINES: return stream && !share_lines(p);
-    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* else 4 rows at a time */
+    case ROW_KEPT: return halves && p->c > 256 && kept_fits(p, k); /* shorter: 4 rows at a time */
     case KEPT_FAR: return halves && !brief(p) && far(p, k) && kept_fits(p, k);
     case IN_PLACE_FROM_MEMORY: return in_place_from_memory(p, k);
     case WIDE_FROM_MEMORY: return wide_from_memory(p, k);
@@ -290,7 +290,7 @@ static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) 
 }
 
 /* The implementation for each thread of a threaded rung: the choice for one thread, on the rung's
- * ISA. In backward it must not depend on `threads`, since it decides the order of dgamma's sum. */
+ * ISA. In backward this choice must not depend on `threads`: it orders the sums for dgamma. */
 static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
 }

@@ -60,7 +60,7 @@ static double now_ns(void) {
 }
 
 /* Another program may slow down two calls in a row. So a way that suddenly seems slower is tried
- * once more after PAUSE calls, unless the debt is large. The credit pays for the two calls. */
+ * once more after PAUSE calls, unless its credit is too low. The credit pays for the two calls. */
 static void choose_way(times *t, float elements) {
     const int best = better(t), other = best == ONE ? ALL : ONE;
     const float *last = t->ns[t->way], slow = (last[0] + last[1]) * elements;

@@ -15,9 +15,9 @@ typedef struct nl_tuning {
     size_t fork_batch;      /* threads may pay: BatchNorm's training and backward */
 } nl_tuning;
 
-/* The default fork thresholds, in elements. The short runs of backward's threaded rung are slow on
- * one thread, so its threshold is a size at which threads certainly pay. This threshold is four
- * times higher if threads sleep between calls. For other rungs, fork.h measures what pays. */
+/* The default fork thresholds, in elements. Backward's threaded rung divides the rows into short
+ * runs, which are slow on one thread. So its threshold is a size at which threads certainly pay. It
+ * is four times higher if threads sleep between calls. For other rungs, fork.h measures it. */
 enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 262144 };
 
 /* The defaults, overridden by the file that the environment variable NL_TUNING names; read once. If
@@ -29,7 +29,7 @@ const nl_tuning *nl_tuning_now(void);
 typedef struct nl_caches {
     size_t first, second;
     size_t last; /* limited to 8..64 MiB: many cores share a larger cache */
-    bool is_far; /* the third level is larger, shared by many cores, and nearly as slow as memory */
+    bool is_far; /* the third level exceeds 64 MiB: many cores share it, nearly as slow as memory */
 } nl_caches;
 
 /* Reads the sizes once, since asking the system takes microseconds. */

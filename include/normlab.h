@@ -47,7 +47,8 @@ typedef enum nl_op {
     NL_GATE_FIRST_RMSNORM
 } nl_op;
 
-/* INFERENCE is BatchNorm with its running statistics. Row norms (all other layers) use FORWARD. */
+/* INFERENCE is BatchNorm on its running statistics. All other layers, the row norms, have no such
+ * pass: at inference they use FORWARD. */
 typedef enum nl_pass { NL_FORWARD, NL_BACKWARD, NL_INFERENCE } nl_pass;
 
 /* The storage type of x, residual, gate, y, residual_out and their gradients: IEEE binary32, IEEE
@@ -247,10 +248,10 @@ NL_API const char *nl_message(void);
 NL_API size_t nl_impl_count(void);
 NL_API const nl_impl *nl_impl_at(size_t i);
 
-/* Finds an implementation by name and ISA (NULL: the widest that runs here). NULL: not found. */
+/* Finds an implementation by name and ISA (NULL: the widest that runs here), or returns NULL. */
 NL_API const nl_impl *nl_find(const char *name, const char *isa);
 
-/* Does impl accept p's op, pass, dtype, c and strides? Does this processor run isa? NULL: false. */
+/* Does impl accept p's op, pass, dtype, c and strides? Does isa (false for NULL) run here? */
 NL_API bool nl_accepts(const nl_impl *impl, const nl_problem *p);
 NL_API bool nl_isa_runs(const char *isa);
 

@@ -83,7 +83,7 @@ static inline long double input(const job *k, size_t i) {
     return k->changed ? changed_input(k, i) : k->in->x[i];
 }
 
-/* Does group g have a NaN or an infinity? These take an x87 fifty times as long. */
+/* Does group g have a NaN or an infinity? With these, x87 arithmetic takes fifty times as long. */
 static bool is_spoilt(const job *k, size_t g) {
     const double *residual = k->in->residual;
     const double *gate = k->p->op == NL_GATE_FIRST_RMSNORM ? k->in->gate : NULL;
@@ -98,8 +98,8 @@ static bool is_spoilt(const job *k, size_t g) {
 }
 
 /* A NaN or an infinity makes every sum NaN or infinite, so double suffices. If centred, all results
- * are NaN; otherwise finite values become 0 or, if there is a NaN, NaN. Given statistics leave
- * finite values finite: (x - mean) * rstd, of floats, is off by less than 2^-51 in double. */
+ * are NaN; otherwise finite values become 0 or, if there is a NaN, NaN. In inference finite values
+ * may stay finite: then (x - mean) * rstd, of floats, is off by less than 2^-51 in double. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;
