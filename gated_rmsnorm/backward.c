@@ -1,5 +1,5 @@
-/* idea   RMSNorm's gradient and the product rule. Gate last: RMSNorm's gradient uses dy * silu(z)
- *        for dy, and dz = dy * gain * xhat * silu'(z). Gate first: the norm's input is
+/* idea   RMSNorm's gradient and the product rule. Gate last: in RMSNorm's gradient dy * silu(z)
+ *        replaces dy, and dz = dy * gain * xhat * silu'(z). Gate first: the norm's input is
  *        u = x * silu(z), and its gradient du gives dx = du * silu(z) and dz = du * x * silu'(z).
  * gain   None; every other rung is compared with this rung.
  * fails  Four calls of expf for each element.
