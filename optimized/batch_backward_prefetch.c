@@ -1,6 +1,6 @@
 /* idea   batch_backward_tiles, prefetching x and dy two rows ahead.
  * gain   A processor's own prefetcher does not follow four streams well.
- * fails  No gain if a cache holds x and dy; then nothing is prefetched.
+ * fails  No gain if a cache holds x and dy; then the sums prefetch nothing.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

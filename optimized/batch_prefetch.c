@@ -1,7 +1,7 @@
 /* idea   batch_certified, prefetching x two rows ahead.
  * gain   Rows whose sums do not fit the first-level cache are read in parts. Each part begins at a
  *        new address; there the processor's own prefetcher is late or absent.
- * fails  No gain if a cache holds the tensor; then nothing is prefetched.
+ * fails  No gain if a cache holds the tensor; then the sums prefetch nothing.
  * SPDX-License-Identifier: MIT */
 #include "batch/batch.h"
 

@@ -1,6 +1,6 @@
 /* idea   16-bit rows, converted once: the loop that sums a row keeps the row's x - K as floats; two
  *        rows later, the loop that writes the row reads these floats.
- * gain   Saves a conversion and LayerNorm's subtraction, stores y in whole lines, and no loop waits
+ * gain   Saves a conversion and LayerNorm's subtraction, stores vectors in pairs, and no loop waits
  *        for a row's square root. With two bytes per element, arithmetic is the bottleneck.
  * fails  In f32 there is nothing to convert. Three rows of floats must fit the first-level cache,
  *        so this rung rejects rows longer than a block of sums.

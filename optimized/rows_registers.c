@@ -1,9 +1,9 @@
 /* idea   Takes rows of up to six vectors, VLEN rows at a time. Their sums are reduced together, one
  *        row's sum in each lane, and the statistics of all these rows are computed together. gamma
- *        and beta of up to four vectors stay in registers. With a residual or a cast before the
- *        weight, the loops of rows/forward.c run instead or, in 16 bits for all but the shortest
- *        rows, the loops of rows/kept.c. Rows of whole cache lines are stored past the caches if
- *        the plan says so. If x has gaps and comes from afar, the next rows are prefetched.
+ *        and beta of up to four vectors stay in registers. Rows with a residual or a cast before
+ *        the weight use the loops of rows/kept.c if they have 16 bits and are not very short,
+ *        otherwise those of rows/forward.c. Rows of whole cache lines are stored past the caches
+ *        if the plan says so. If x has gaps and comes from afar, the next rows are prefetched.
  * gain   Reducing a vector, the root and the division take longer than the rest of a short row. For
  *        16 rows together, they take little longer than for one row. LayerNorm writes a group while
  *        it computes the means of the next group.

@@ -1,6 +1,6 @@
 /* idea   Rows are independent: each thread gets a run of rows, and processes it with the rung that
  *        nl_best() would choose on one thread. If there are fewer rows than threads, all threads
- *        share each long row; every rung here sums a row in the same pieces.
+ *        share each long row; every optimized rung sums a row in the same pieces.
  * gain   Uses the cache bandwidth of all cores. A few cores saturate memory bandwidth.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */

@@ -6,10 +6,10 @@
  *     vset(f)                f in every lane
  *     vfma(a, b, c)          a * b + c, rounded once where the processor can, else twice
  *     vload(t, p, i, k)      elements i .. i + k - 1 of an array of t; zero in the other lanes
- *     vstore(t, p, i, k, v)  stores k lanes there, rounded to t
+ *     vstore(t, p, i, k, v)  stores k lanes in these elements, rounded to t
  *     vstream(t, p, i, v)    stores all lanes, past the caches if the ISA can; p + i is aligned
  *     vstore2(t, p, i, a, b), vstream2(t, p, i, a, b)
- *                            the same for two whole vectors; vstream2: p + i is aligned to both
+ *                            the same for two whole vectors; vstream2: p + i is aligned to the pair
  *     vround(t, v)           D(v): what v becomes when it is stored as t and read again
  *     vkeep(v, k)            zero in the lanes that are not real
  *     vsum(v)                the sum of the lanes, always halves added to halves

@@ -33,7 +33,7 @@ NL_INLINE vf output_of(work w, nl_dtype t, bool cast, coefficients p, size_t at,
     return y;
 }
 
-/* Writes two vectors of output. For streaming, `at` must be aligned to both vectors. */
+/* Writes two vectors of output. To stream, y + at must be aligned to the size of both vectors. */
 NL_INLINE void put_pair(work w, nl_dtype t, bool cast, coefficients p, coefficients p_next,
                         size_t at, size_t f, batch_recipe q) {
     const vf y = output_of(w, t, cast, p, at, f, VLEN, q);

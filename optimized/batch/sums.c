@@ -2,8 +2,8 @@
  * SPDX-License-Identifier: MIT */
 #include "work.h"
 
-/* Columns (work.h): each lane of a vector sums one of VLEN adjacent columns, and the lanes are never
- * added to each other. The tensor has n rows of w.columns elements. */
+/* Columns (work.h): each lane of a vector sums one of VLEN adjacent columns, and the lanes are
+ * never added to each other. The tensor has n rows of w.columns elements. */
 
 /* A tile's position in its piece: in the first block; at a block's start, end, or both. */
 typedef struct place {

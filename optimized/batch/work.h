@@ -33,8 +33,8 @@ typedef struct work {
                     current block; d is x - m, or dy in backward. For runs: two arrays of double */
 } work;
 
-/* Channels [j, end) of all samples, and the step: SUMS computes both sums, OUTPUT the output, ALL
- * both in turn; SHARES runs ALL on each thread's share. */
+/* Channels [j, end) of all samples, and the step: SUMS computes both sums, OUTPUT writes the
+ * output, ALL runs all steps in turn; SHARES runs ALL on each thread's share. */
 typedef struct channels {
     const work *w;
     size_t j, end;
@@ -42,7 +42,7 @@ typedef struct channels {
     int threads;
 } channels;
 
-/* Does the output join rows? Only if the channels are whole rows. */
+/* Does the output join rows? Only if k has all channels, so that its rows are contiguous. */
 NL_INLINE bool joins_rows(const channels *k) {
     return k->w->together > 1 && k->j == 0 && k->end == k->w->v.c;
 }

@@ -15,7 +15,7 @@ typedef struct backward_recipe {
     bool centred;   /* LayerNorm */
     int rows;       /* rows of a block, at most BLOCK_ROWS */
     bool kept;      /* keeps a row's xhat and g as floats for the second reading; rows is 1 */
-    bool prefetch;  /* prefetches the next block's x and dy, and dx unless it is streamed */
+    bool prefetch;  /* prefetches the next block's x and dy, and this block's dx unless streamed */
     bool streaming; /* stores dx past the caches */
 } backward_recipe;
 

@@ -146,12 +146,12 @@ NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept
 typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
 
 /* While row r is kept, row r - 2 is written, and row r - 1's statistics and row r + 1's guess are
- * computed. Statistics and guess are dependent operations, which take as long as twenty vectors. */
+ * computed. Both are chains of dependent operations, which take as long as twenty vectors. */
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     assume(q.statistics == CERTIFIED);
     const nl_view whole = v;
     const double per_c = 1 / (double)v.c;
-    /* gamma, beta and tensors often begin at a page; these copies begin 1/8 page later. */
+    /* The caller's arrays often begin at a page; these arrays begin 1/8 page after one. */
     struct {
         float before[128];
         kept_row space[3], gamma, beta;

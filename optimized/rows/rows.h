@@ -10,7 +10,7 @@ enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_R
 
 /* How a rung computes a row. */
 typedef struct row_recipe {
-    bool centred; /* subtracts the mean (LayerNorm); set by the loops from the view */
+    bool centred; /* subtracts the mean (LayerNorm); set by the instance, not the rung */
     enum { TWO_PASS, REFINED, SHIFTED, CERTIFIED } statistics;
     bool one_sum;          /* uses one vector for each sum, not four */
     bool pipelined;        /* sums the next row in the loop that writes this row */
@@ -41,8 +41,8 @@ static const nl_threshold kept_thresholds[]
 #define rows_kept_forward NL_OF_ISA(rows_kept_forward)
 NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
-/* For rows of at most SHORT vectors, without a residual or a cast (together.c). Computes VLEN rows at
- * a time, with gamma and beta of up to HELD vectors in registers; at most FEW rows: one by one. */
+/* For rows of at most SHORT vectors, without a residual or a cast (together.c). Computes VLEN rows
+ * at a time, with gamma and beta of up to HELD vectors in registers; up to FEW rows one by one. */
 enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
 #define rows_short_forward NL_OF_ISA(rows_short_forward)

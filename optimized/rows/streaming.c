@@ -70,7 +70,7 @@ NL_INLINE void put_lines(nl_view row, nl_view next, size_t i, size_t end, stats 
     for (; i < end; i += VLEN) put(row, i, s, q, true);
 }
 
-/* Rows are wide if two rows, gamma and beta take 5/4 of the first-level cache or more. Loads then
+/* Rows are wide if two rows, gamma and beta take more than 5/4 of the first-level cache. Loads then
  * miss this cache, and prefetching from memory would delay the loads. So a few rows are read, then
  * written by blocks of columns without prefetching: gamma and beta stay cached between rows. */
 enum { TOGETHER = 4, COLUMNS = 512, WIDEST = TOGETHER * PIECE };

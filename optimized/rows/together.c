@@ -6,7 +6,7 @@ enum {
     PREFETCHED = 32 /* prefetching pays if x exceeds this number of first-level caches */
 };
 
-/* The number of vectors of a row, and of lanes in the last vector; how y is stored, x fetched. */
+/* A row's vectors, the lanes of its last vector, and whether y is streamed and x is prefetched. */
 typedef struct row_shape {
     size_t vectors, last;
     bool streams, prefetches;

@@ -31,7 +31,8 @@ NL_INLINE void put_waiting(shared_line *line) {
     line->held = 0;
 }
 
-/* Where to store the bytes before a row's whole lines: behind the collected bytes that end at y. */
+/* Where to store the bytes before a row's whole lines: behind collected bytes that end at y, or at
+ * y if there are none. */
 NL_INLINE void *head_at(shared_line *line, void *y, size_t bytes) {
     if (line->held && line->y + line->held != (char *)y) put_waiting(line);
     if (line->held == 0) return y;
