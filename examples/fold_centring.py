@@ -5,8 +5,9 @@
 
 x of experiments/activations is the sum of W h + b and a residual. From each column of W, and from b, subtract its
 mean, and do the same in all layers that add up to the residual. The rows then have mean 0, and RMSNorm of them is
-LayerNorm of x. Here the rows are centred in double and stored in float32, as such weights would give them. The last
-line judges RMSNorm of the original x, as if the weights were not folded. LayerNorm's beta goes into the next layer.
+LayerNorm of x. Here the rows are centred in double and stored in float32, as the folded weights would give them. The
+last line judges RMSNorm of the original x, as if the weights were not folded. LayerNorm's beta goes into the next
+layer.
 """
 import math
 import struct

@@ -16,7 +16,7 @@ NL_INLINE float from_bf16(uint16_t h) {
 /* Rounds to nearest, ties to even: the addition carries into the upper half to round it up. */
 NL_INLINE uint16_t to_bf16(float f) {
     uint32_t u = nl_bits(f);
-    if (f != f) return (uint16_t)(u >> 16 | 0x40); /* a NaN stays one */
+    if (f != f) return (uint16_t)(u >> 16 | 0x40); /* a NaN stays a NaN */
     return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 

@@ -1,4 +1,4 @@
-/* idea   16 bits only where numbers are stored. Each is converted to float when it is read; sums,
+/* idea   16 bits only where numbers are stored. Reading a number converts it to float; sums,
  *        rstd, xhat and the sum with the residual stay floats; y is rounded once, and xhat only if
  *        the problem casts before the weight.
  * gain   Half the bytes of f32, with the error of one rounding.
@@ -14,7 +14,7 @@ NL_INLINE float from_bf16(uint16_t h) {
 /* Rounds to nearest, ties to even: the addition carries into the upper half to round it up. */
 NL_INLINE uint16_t to_bf16(float f) {
     uint32_t u = nl_bits(f);
-    if (f != f) return (uint16_t)(u >> 16 | 0x40); /* a NaN stays one */
+    if (f != f) return (uint16_t)(u >> 16 | 0x40); /* a NaN stays a NaN */
     return (uint16_t)((u + 0x7fff + (u >> 16 & 1)) >> 16);
 }
 
