@@ -43,7 +43,7 @@ static inline double silu(double z) {
     return z / (1 + exp(-z));
 }
 
-/* y contains xhat i times this factor. */
+/* The factor of xhat[i] in y. */
 static inline double gain(const run *r, size_t i) {
     double gamma = r->gamma[feature(&r->p, i)];
     if (r->p.op == NL_GATED_RMSNORM) gamma *= silu(r->gate[i]);

@@ -27,7 +27,7 @@ static inline void one_thread(void) {
     use_threads(1);
 }
 
-/* A kernel in plain C that takes every problem; the arguments are more fields of its NL_IMPL. */
+/* A kernel in plain C that takes every problem; the arguments are more fields of its nl_impl. */
 #define TEST_IMPL(...)                                                                            \
     {                                                                                             \
         .isa = "c", .about = "for a test", .ops = NL_BIT(NL_OPS) - 1,                             \

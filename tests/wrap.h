@@ -11,4 +11,4 @@ typedef struct fake_file {
 
 extern const fake_file *fake_files; /* a list up to a NULL pattern; NULL: the real files */
 
-extern long allocations_left; /* how many succeed before one fails; negative: none fails */
+extern long allocations_left; /* calls that succeed before one fails; negative: none fails */

@@ -6,16 +6,16 @@
 #include "mutants.h"
 
 /* How an argument is filled. 'n': a + b * N(0, 1); 'u': uniform from a to b; 'c': a. As in oneDNN's
- * benchdnn: 'p': pairs about the row's mean, 1/4 to 16; 'm': the row's mean plus 1 and minus 1 in
+ * benchdnn: 'p': pairs about the row's mean (1/4 to 16); 'm': the row's mean plus 1 and minus 1 in
  * turn; '2': +-2^-4 to +-2^2; 'g', 's': benchdnn's scale and shift. 0: as data `normal`. */
 typedef struct fill {
     char how;
     double a, b;
 } fill;
 
-/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: no |got - want| >
- * atol + rtol |want| if want is finite, which a NaN passes. SQUARES: the sum of squared errors is
- * at most rtol times the sum of squares. NORM: in forward CLOSE, relative to want or want - beta,
+/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: the same,
+ * but a NaN passes, and want that is not finite is skipped. SQUARES: the sum of squared errors is
+ * at most rtol times the sum of want^2. NORM: in forward CLOSE, relative to want or want - beta,
  * whichever is larger; in backward SQUARES with rtol^2. */
 typedef enum rule { CLOSE, FINITE, SQUARES, NORM } rule;
 
@@ -30,7 +30,7 @@ typedef struct acceptance {
     rule rule;
     unsigned types;                      /* NL_BIT() of each tested type */
     tolerance within[2][NL_DTYPES];      /* [0]: y and statistics, [1]: gradients */
-    fill x, residual, gain, beta, dy;    /* gain: also for 1 + w */
+    fill x, residual, gain, beta, dy;    /* gain: gamma, or 1 + w */
     const char *cases[ACCEPTANCE_CASES]; /* rows x features, and options */
     unsigned compares;                   /* NL_BIT() of each compared output */
     int more_seeds;

@@ -27,7 +27,7 @@ static bool parse(suspect *k, const char *text) {
            (fprintf(stderr, "%s: %s\n", text, error), false);
 }
 
-/* Verifies the suspect on its own case. If it fails, its own case becomes the smallest failing. */
+/* Verifies the suspect on its own case. If this fails, shrinks the case while it still fails. */
 static outcome try_own(suspect *k) {
     nl_data data;
     answer want;

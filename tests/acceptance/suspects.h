@@ -17,7 +17,7 @@ typedef struct suspect {
     char formula[32]; /* name of the mistake; impl is not called */
     const char *when; /* "called again and again" if one call passes; else NULL */
     fate fates[ACCEPTANCES];
-    int examined; /* number of tests that ran it */
+    int examined; /* number of tests that ran the suspect */
 } suspect;
 
 typedef struct suspects {
@@ -26,7 +26,7 @@ typedef struct suspects {
 } suspects;
 
 /* Each function adds one group. pairs: a kernel's file, then cases; the kernel should fail one of
- * them. Each prints a message before it returns false. */
+ * them. False: an error, such as too little memory. */
 bool suspects_add_mutants(suspects *all);
 bool suspects_add_labs(suspects *all, char **pairs, int count);
 bool suspects_add_museum(suspects *all);
@@ -53,7 +53,7 @@ typedef struct stage {
 bool stage_make(stage *g, const char *text, const acceptance *t, int turn, bool formulas);
 void stage_free(stage *g);
 
-/* Calls the suspect; `stage_got` then reads an output. False: it does not take the stage's case. */
+/* Calls the suspect; `stage_got` then reads an output. False: the suspect rejects the case. */
 bool stage_run(stage *g, const suspect *k);
 const double *stage_got(stage *g, const suspect *k, nl_arg output);
 

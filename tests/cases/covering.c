@@ -127,7 +127,7 @@ Test(covering, conditions_of_the_table) {
     }
 }
 
-/* Without strides any two classes meet for each layer and type. */
+/* In cases without strides, any two classes meet in each layer and type. */
 Test(covering, pairs_without_strides) {
     static const char *const together[][3] = {
         {"layernorm/forward/f16/", "/in-place=residual", "/no-gamma"},

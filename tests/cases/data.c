@@ -165,8 +165,8 @@ Test(data, moments) {
     }
 }
 
-/* Float sums of x and x^2 are exact forwards, backwards and shuffled. The mean is exact too, and
- * the variance except in odd groups. */
+/* Float sums of x and x^2 are exact forwards, backwards and shuffled. In even groups the mean and
+ * the variance are exact, too; in odd groups only the mean of a centred layer is. */
 static void check_exact(const trial *m, size_t g) {
     const size_t size = group_size(&m->c.problem), prime = 2654435761;
     double sum = 0, squares = 0;

@@ -36,7 +36,7 @@ static size_t size_of(const nl_problem *p, nl_axis axis) {
 }
 
 /* Are there cases of this layer, pass and type just below the size, at the size and just above it?
- * Groups and pieces grow by whole runs or rows, so for these "just" means a larger step. */
+ * Groups and tensors grow by whole runs or rows, so for them "just" means a larger step. */
 static bool around(const nl_problem *like, nl_threshold t, int threads) {
     const size_t step = t.axis >= NL_OF_GROUP ? 64 + t.size / 128 : 1;
     bool below = t.size == 1, at = false, above = false;
@@ -214,7 +214,7 @@ static bool missing(const nl_problem *p, nl_arg *a, int *value) {
 }
 
 /* Is there a case in which these two tensors of a layer have different strides? rows: the least
- * number of rows in a group. */
+ * allowed `inner`. */
 static bool differ(const case_list *in, nl_op op, nl_pass pass, nl_arg a, nl_arg b, size_t rows,
                    bool in_place) {
     for (const nl_case *c = in->items; c < in->items + in->count; c++)
@@ -225,8 +225,8 @@ static bool differ(const case_list *in, nl_op op, nl_pass pass, nl_arg a, nl_arg
     return false;
 }
 
-/* Any two tensors have different strides in some case, also with 17 rows or more in a group (more
- * than a kernel takes at once) and, unless one may overwrite the other, in place. */
+/* Any two tensors have different strides in some case, also with an `inner` of 17 or more (more
+ * rows than a kernel takes at once) and, unless one may overwrite the other, in place. */
 Test(suite, every_two_tensors_have_different_strides) {
     for (nl_op op = 0; op < NL_OPS; op++)
         for (nl_pass pass = NL_FORWARD; pass <= NL_BACKWARD && !nl_layers[op].by_channel; pass++)

@@ -173,8 +173,8 @@ Test(answers, sentences) {
          "FAILS: There is no difference: SIMD. In other settings the effect is smaller than "
          "claimed: "
          "RMSNorm saves 5 % (unfused)."},
-        /* Only the end towards the nearest verdict matters, even if the other end is nearer to a
-         * limit. */
+        /* The interval's end towards the nearest verdict decides, even if its other end is nearer
+         * to a bound of the claim. */
         {"saving",
          slower,
          {{1, -12, 20}},

@@ -178,7 +178,7 @@ Test(claims, wrong_ones_do_not_race) {
 }
 
 /* Simulates passes with a true log ratio of 0. The noise between sittings has a tail and is three
- * times the noise between passes, so the interval must include it to hold 0. */
+ * times the noise between passes, so an interval from the latter alone would often miss 0. */
 static bool holds_zero(uint64_t stream, size_t sittings, size_t passes, bool known) {
     claim c = {.q = quantity_find("speedup"), .expected = {0, INFINITY}, .share = 1, .settings = 1};
     evidence e = {.passes = sittings * passes};
@@ -236,7 +236,7 @@ Test(claims, disturbed_visits_do_not_count) {
             const bool quiet = i == calm || random_uniform(32, at) < 0.6;
             const double r = 0.01 * random_normal(33, at), slow = 1.1 + random_uniform(35, at);
             visits[i] = visit_of(1e4 * (1 + 0.009 * random_uniform(34, at)), quiet ? 1 : slow, r);
-            visits[i].quiet.log_time -= r / 2; /* both times decide, not a's alone */
+            visits[i].quiet.log_time -= r / 2; /* the times of a and b decide */
             if (!quiet) continue;
             ratio[used++] = r, mean += r;
             low = fmin(low, r - 0.02), high = fmax(high, r + 0.02);

@@ -179,7 +179,7 @@ Test(claim_files, passes_that_are_damaged) {
     evidence_free(&e);
 }
 
-/* What a pass writes is what the next program reads. */
+/* Reading a pass gives back the rows that were written. */
 Test(claim_files, passes_are_read_as_written) {
     const race_row rows[] = {{"simd", "x", "", true, -0.1, -0.2, 0, 0.01, 0.1, 12, 4, 0, 0},
                              {"simd", "y", "", true, -0.1, -0.2, 0, 0.01, 0.1, 12, 1, 0, 0},

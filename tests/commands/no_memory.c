@@ -27,7 +27,7 @@ static const command commands[] = {
 };
 
 /* Runs a command in a new process, in which N allocations succeed and the next allocation fails.
- * Returns its status. *all: none failed. */
+ * Returns its status. *all: no allocation failed. */
 static int attempt(const command *c, long successes, bool *all) {
     char *argv[WORDS + 1] = {NULL};
     int argc = 0, status = 0;

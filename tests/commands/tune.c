@@ -1,4 +1,4 @@
-/* Tests the search for the smallest size that pays, by verdicts at rising sizes; the tuning file.
+/* Tests the tuning file, and the search, by verdicts at rising sizes, for the smallest that pays.
  * SPDX-License-Identifier: MIT */
 #include "commands/tune.h"
 #include "folder.h"
@@ -68,7 +68,7 @@ Test(tune, pays_in_both_states_of_the_caches) {
     cr_expect_eq(tune_both(SAME, NOT_RESOLVED), NOT_RESOLVED);
 }
 
-/* Writes a line of N characters that begins with the text, then a valid line. */
+/* Reads a file of two lines: `length` characters that begin with the text, and a valid line. */
 static int read_with(const char *text, size_t length, nl_tuning *t) {
     char bytes[2000];
     memset(bytes, ' ', sizeof bytes);

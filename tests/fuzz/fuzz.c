@@ -94,7 +94,7 @@ static void ignore(void *context, const error_finding *f) {
     REQUIRE(*f->text);
 }
 
-/* No case ran, so an update keeps every line whose implementation can exist. */
+/* No case ran, so an update drops only lines of removed rungs. */
 static void errors_target(void) {
     error_record e;
     size_t lines, again;

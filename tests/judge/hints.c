@@ -1,6 +1,6 @@
 /* Tests the hints below a failure. Each kernel has one planted mistake, whose cause the hint must
  * name. For an unknown mistake it must name none. Every mistake that `normlab judge` knows is
- * planted by judge_drawn.py; here are the hint's own causes, and mistakes of each pass and output.
+ * planted by judge_drawn.py; this file plants all other causes and some mistakes in every output.
  * SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "mutants.h"
@@ -179,7 +179,7 @@ static char *printed(const nl_case *shown) {
     return text;
 }
 
-/* The hint is for the smallest ordinary failure with a cause. Without numbers there is no cause. */
+/* The hint is for the smallest ordinary failure with a cause. No number compared: no hint. */
 Test(hints, choose_the_case_that_teaches) {
     static const char *const cases[] = {"layernorm/forward/f32/1x1/normal",
                                         "layernorm/forward/f16/3x37/normal",

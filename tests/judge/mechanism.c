@@ -113,7 +113,7 @@ Test(mechanism, finds_nothing_in_noise) {
     uint64_t seed = 5;
     size_t wrong = 0, tried = 0;
     for (size_t o = 0; o < 4; o++) {
-        for (size_t i = ops[o] == NL_BATCHNORM; i < 5; i++) { /* two values a channel */
+        for (size_t i = ops[o] == NL_BATCHNORM; i < 5; i++) { /* BatchNorm: not n = 1 */
             for (int power = -20; power < 0; power += 2) {
                 specimen_make(&t, ops[o], shapes[i][0], shapes[i][1]);
                 for (size_t e = 0; e < shapes[i][0] * shapes[i][1]; e++)

@@ -12,7 +12,7 @@ static bool is_optimized(const nl_impl *m) {
 
 enum { N = 49, C = 4, MANY = N * C };
 
-/* However small eps is, a group of one value has xhat = 0. */
+/* However small eps is, a constant group has xhat = 0. */
 Test(extremes, constant_groups_give_beta) {
     static const float values[] = {1000, 0.1f, -3e38f, 1e-40f},
                        epsilons[] = {1e-5f, 1e-29f, 1e-45f};

@@ -34,7 +34,7 @@ Test(fork, takes_the_faster_way) {
     cr_expect_lt(call(10000, 100, 96), 125, "a small gain");
 }
 
-/* The time of all calls. The first of four trials waits for a thread; no median may include it. */
+/* The time of all calls. The first of four trials waits for a thread; medians miss this wait. */
 static double given(int calls, double one_ns, double wake_ns, double both_ns) {
     double ns = 0;
     for (int i = 0, last = 1; i < calls; i++) {

@@ -315,7 +315,7 @@ ParameterizedTestParameters(implementations, properties) {
     return every_entry();
 }
 
-/* The number and size of groups exceed multiples of vectors. Settings try long sizes in turn. */
+/* Numbers and sizes of groups exceed multiples of vectors. A setting has at most one long size. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
     fork_always();

@@ -116,8 +116,8 @@ Test(routing, threads_change_no_order) {
     }
 }
 
-/* The order of additions must not depend on the number of rows, the gaps or the stores. Gaps must
- * change the choice among rungs that add in one order. */
+/* The order of additions must not depend on the number of rows, the gaps or the stores. Some gaps
+ * must change the choice, but only to a rung that adds in the same order. */
 Test(routing, rows_and_gaps_change_no_order) {
     need_optimized();
     const nl_impl *registers = rung("rows_registers"), *prefetch = rung("rows_prefetch");
@@ -335,7 +335,7 @@ Test(routing, nothing_streams_in_place) {
 
 static float memory[NL_ARGS][40000];
 
-/* The number of threads that an implementation gets if the caller allows N. */
+/* The number of threads that an implementation gets if the caller allows `threads`. */
 static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
     void *at[NL_ARGS];
     for (nl_arg a = 0; a < NL_ARGS; a++) at[a] = memory[a];
@@ -348,7 +348,7 @@ static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
 static nl_impl probe =
     TEST_IMPL(.threaded = true, .forward = note_forward, .backward = note_backward);
 
-/* Gives the probe the name of nl_best()'s rung for threads, then a name that it never chooses. */
+/* Gives the probe a name that nl_best() never chooses, then the name of its rung for threads. */
 static void check_threads(nl_problem p) {
     char name[64];
     const nl_tuning all = {0};

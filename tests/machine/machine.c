@@ -17,7 +17,7 @@ typedef struct expected {
     const char *text; /* expected in the value or the advice */
 } expected;
 
-/* Everything spoils a measurement. */
+/* A machine where everything disturbs measurements. */
 static const fake_file bad[] = {
     {"/proc/loadavg", "3.50 2.00 1.00 5/300 1\n"},
     {"/proc/stat", "cpu  9 9 9 9 9 9 9 9\ncpu0 500 0 0 100 0 0 0 50 0 0\n"},

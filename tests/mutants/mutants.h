@@ -41,7 +41,7 @@ typedef struct wrong {
     size_t lost_element;  /* 1 + the element that a row's sums miss; 0: none */
     size_t lost_rows;     /* dgamma misses one row in every N */
     size_t lost_blocks;   /* dgamma misses all full blocks of N rows */
-    size_t stale_from;    /* from this row on, all use the statistics of the row before it */
+    size_t stale_from;    /* rows from this row on use the statistics of the row before it */
     size_t folded_from;   /* no mistake: from this row on y = x * a + b */
     size_t from;          /* mistakes only if groups have at least N values */
     size_t from_rows;     /* mistakes only if there are at least N groups */

@@ -164,7 +164,8 @@ Test(results, every_verdict) {
     }
 }
 
-/* Two rows: a baseline of 100 ns, and one with the time `ns` and the speed `speed`. */
+/* Sets text to what report_busy() prints for a baseline of 100 ns and a row with this time and
+ * this speed. */
 static void says_of_busy(double ns, double speed, double band, char text[300]) {
     nl_case c;
     char error[200];

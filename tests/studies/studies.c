@@ -16,8 +16,8 @@ static double theory(const char *csv, const study *s, const char *panel, const c
 
 /* In f32 all orders of rounding give the same bits, even after 72 layers. In every type, the gain
  * 1 + w gives the same bits as a gamma of that value. One rounding costs half an ulp; another,
- * before the weight of up to 2, adds up to 1. Errors grow as the root of the depth, or as the depth
- * if the sum is truncated. */
+ * before a weight of up to 2, adds up to one ulp. Errors grow as the root of the depth, or as the
+ * depth if the sum is truncated. */
 Test(studies, casting) {
     static const char *const series[] = {"last, 1 + w", "before weight", "last, sum rounded",
                                          "before weight, sum rounded"};

@@ -237,7 +237,7 @@ static void consume(void *context, size_t turn) {
     fake_call(context, turn);
 }
 
-/* One candidate consumes its inputs, the other does not. A slow clock finds 100 ns for both. */
+/* One candidate consumes its inputs, the other does not. Both take 100 ns; the clock is slow. */
 Test(measure, inputs_are_restored_before_every_call) {
     fake f[2] = {{100, 0, 0, 0, 0, 1}, {100, 0, 0, 0, 0, 2}};
     measure m = {.precision = 1e-9, .seed = 1};
@@ -266,7 +266,7 @@ static void verify_outputs(void *context) {
     k->seen += k->f.calls % k->period == 0;
 }
 
-/* A kernel that is wrong on every N-th call (N up to 8) is found, however many calls a round. */
+/* A kernel that is wrong on every N-th call (N up to 8) is found, whatever the calls per round. */
 Test(measure, any_call_may_be_the_one_that_is_verified) {
     static const size_t calls[] = {1, 2, 5, 6, 13, 27, 48, 55, 111, 503};
     for (size_t i = 0; i < sizeof calls / sizeof *calls; i++)

@@ -23,7 +23,7 @@ static void compare(const nl_problem *p, nl_arg s, const void *got) {
 }
 
 /* NUMBER: the first number of y or dx is wrong. UNWRITTEN: statistics or gradients are not written.
- * INPUTS: they are overwritten, but the outputs are right. ROUNDING: the mode stays changed. */
+ * INPUTS: inputs are overwritten, but the outputs are right. ROUNDING: leaves another mode. */
 static enum fault { NUMBER, UNWRITTEN, INPUTS, ROUNDING } fault;
 
 static bool is_wrong(enum fault f) {
@@ -134,8 +134,8 @@ Test(timed, every_call_sees_the_stated_inputs) {
 #define WRITES(what) "the input " what " was modified"
 
 /* The fake kernel is right when verified, before and after, but wrong while it is timed. If a call
- * writes no outputs, the outputs of an earlier call must not pass. Right outputs must not hide other
- * changes. Of two kernels with the same inputs, only the one that modifies an input fails. */
+ * writes no outputs, the outputs of an earlier call must not pass. Right outputs must not hide
+ * other changes. Of two kernels with the same inputs, only the one that modifies an input fails. */
 Test(timed, timed_calls_are_verified) {
     static const struct {
         enum fault fault;

@@ -88,7 +88,7 @@ static bool dies_on(const mutant *m, const nl_case *own, const nl_case *c) {
     return dies;
 }
 
-/* Each mutant fails some case of the suite, so `normlab check` finds it. */
+/* Each mutant with in_suite fails some case of the suite, so `normlab check` finds it. */
 static void die_in_the_suite(const mutant *first, size_t count) {
     case_list all = {0};
     cr_assert(suite_cases(&all, SUITE_FOR_ALL, 0, (char[700]){0}, 700));

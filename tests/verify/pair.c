@@ -152,7 +152,7 @@ Test(pair, a_thread_that_stays_bound) {
 }
 #endif
 
-/* frees() frees its memory. It must pass, although malloc() keeps small freed blocks and OpenMP's
+/* frees() frees its memory, so it must pass, though malloc() keeps small freed blocks and OpenMP's
  * runtime keeps some bytes for a team of one thread. keeps() leaks memory for wide rows. */
 static void frees(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;

@@ -37,7 +37,7 @@ static bool vfma_is_right(void) {
     static const float few[] = {0,       -0.0f,     1,         -1,       INFINITY,
                                 FLT_MAX, 0x1p-126f, 0x1p-149f, -FLT_MAX, NAN};
     enum { FEW = sizeof few / sizeof *few, TRIPLES = FEW * FEW * FEW };
-    const bool once = PROCESSOR_FUSES && VLEN > 1; /* plain C never does */
+    const bool once = PROCESSOR_FUSES && VLEN > 1; /* plain C rounds twice */
     for (size_t n = 0; n < 10 * TRIPLES; n += VLEN) {
         lanes a, b, c, want;
         for (size_t l = 0; l < VLEN; l++) {
