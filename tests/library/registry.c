@@ -13,14 +13,14 @@ static nl_problem problem(nl_op op, nl_pass pass, nl_dtype dtype) {
     return (nl_problem){.op = op, .pass = pass, .dtype = dtype, .n = 4, .c = 8, .s = 1};
 }
 
-/* Each entry has its file, and each kernel file of a layer or of optimized/ has an entry. A layer
+/* Each entry has its file, and each kernel file of a layer, optimized/ or half/ has an entry. A layer
  * may have its rungs in another layer's folder. */
 Test(registry, entries_are_files) {
     glob_t files = {0};
-    for (int f = 0; f <= NL_OPS; f++) {
+    for (int f = 0; f < NL_OPS + 2; f++) {
         char pattern[4096];
         snprintf(pattern, sizeof pattern, "%s/%s/*.c", NL_SOURCE_DIR,
-                 f < NL_OPS ? nl_layers[f].name : "optimized");
+                 f < NL_OPS ? nl_layers[f].name : f == NL_OPS ? "optimized" : "half");
         glob(pattern, f ? GLOB_APPEND : 0, NULL, &files);
     }
     cr_assert(files.gl_pathc > 0, "no kernel files below %s", NL_SOURCE_DIR);
