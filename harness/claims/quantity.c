@@ -256,7 +256,7 @@ static bool get_two(question *q) {
 
 bool quantity_compute(const quantity *of, question *q, figure *out) {
     if (of->pass && strncmp(q->tail, of->pass, strlen(of->pass)) != 0)
-        return fail(q, "this quantity is about %s alone", of->pass);
+        return fail(q, "this quantity is defined only for %s", of->pass);
     if (!of->alone && !get_two(q)) return false;
     return of->compute ? exactly(of->compute(q->two[of->side]), out) : of->get(q, out);
 }

@@ -34,7 +34,7 @@ static void judged(void *context, const nl_case *c, const nl_impl *impl, const v
     a->wrong |= j->bit;
     const char *file = load_origin(impl->name, impl->isa);
     snprintf(a->why, sizeof a->why,
-             "not timed, because it is wrong elsewhere: on %.100s %s; see `normlab check%s%.200s%s "
+             "not timed, because it is wrong on %.100s: %s; see `normlab check%s%.200s%s "
              "--impl '%s@%s'`",
              c->text, v->why, file ? " --load '" : "", file ? file : "", file ? "'" : "",
              impl->name, impl->isa);

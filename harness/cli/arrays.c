@@ -11,23 +11,22 @@
 #include <string.h>
 
 const char arrays_usage[] =
-    "LAYER is batchnorm, layernorm, rmsnorm, qwen2_rmsnorm (also: gemma, qwen3next), with a gain\n"
-    "of 1 + gamma, gated_rmsnorm (qwen3next_gated), which multiplies y by silu(gate), or\n"
-    "gate_first_rmsnorm (mamba2), which normalizes x * silu(gate). batchnorm takes x as (N, C) or "
-    "(N, C, ...); the "
-    "others take rows of features.\n"
+    "LAYER is batchnorm, layernorm, rmsnorm; qwen2_rmsnorm (or gemma, qwen3next), whose gain is\n"
+    "1 + gamma; gated_rmsnorm (or qwen3next_gated), which multiplies y by silu(gate); or\n"
+    "gate_first_rmsnorm (or mamba2), which normalizes x * silu(gate). batchnorm takes x as\n"
+    "(N, C) or (N, C, ...); the others take rows of features.\n"
     "Arrays are float16, float32, float64 (run computes float32), or bfloat16 as ml_dtypes saves\n"
     "it, '<V2'. FILE is a .npy file.\n"
     "\n"
-    "  --axes LIST                axes to normalize, -2,-1: the last two      default: the last\n"
-    "                             batchnorm: all except the channels: 0,1,2 for (N, H, W, C)\n"
+    "  --axes LIST                axes to normalize, as -2,-1 (the last two)  default: the last\n"
+    "                             batchnorm: all but the channels', 0,1,2 for (N, H, W, C)\n"
     "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
     "  --residual FILE            added to x first; has x's shape and type\n"
     "  --gate FILE                needed by the gated layers; has x's shape and type\n"
     "  --eps NUMBER               added inside the root    default: 1e-5\n"
     "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
-    "  --sum HOW                  float: x + residual is not rounded; rounded: to x's type\n"
-    "  --inference                batchnorm with --running-mean FILE and --running-var FILE\n";
+    "  --sum HOW                  float: x + residual stays float; rounded: it gets x's type\n"
+    "  --inference                batchnorm uses --running-mean FILE and --running-var FILE\n";
 
 enum { EPS, CASTING, SUM, INFERENCE, AXES, SETTINGS };
 
@@ -191,7 +190,7 @@ static bool choose_axes(arrays *a) {
     const unsigned rest = ~bits & (NL_BIT(rank) - 1);
     a->axis = __builtin_ctz(channels ? rest | NL_BIT(rank) : bits);
     if (channels && (!rest || rest & (rest - 1)))
-        return options_fail("--axes %s: name all axes of %s except the channels' axis", list,
+        return options_fail("--axes %s: %s needs all axes except the channels' axis", list,
                             a->layer);
     if (!channels && rest >= NL_BIT(a->axis))
         return options_fail("--axes %s: %s normalizes the last axes: save x with these last, "

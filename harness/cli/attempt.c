@@ -51,7 +51,7 @@ static void hear(const char *text) {
         n = strcspn(text, "\n");
         printf("    | %.*s\n", (int)n, text);
     }
-    if (talk.cases == SHOWN) printf("  its output on further cases is not shown\n");
+    if (talk.cases == SHOWN) printf("  the kernel's output on further cases is not shown\n");
 }
 
 static bool selects(void *context, const nl_impl *impl, const nl_case *c) {
@@ -245,8 +245,9 @@ int attempt(const nl_impl *impl, const attempt_options *o) {
                j.batches && !*j.depends ? ", the same bits in every batch" : "");
     if (j.unbounded)
         printf("no bound on %zu case%s: %s\n", j.unbounded, j.unbounded == 1 ? "" : "s",
-               impl->demonstration ? "the kernel is a demonstration"
-                                   : "its method does not cover these data (.method, .range_safe)");
+               impl->demonstration
+                   ? "the kernel is a demonstration"
+                   : "the kernel's method does not cover these data (.method, .range_safe)");
     if (*j.depends) print_folded(stdout, 0, j.depends);
     return NL_EXIT_OK;
 }

@@ -114,7 +114,7 @@ static bool add_cases(case_list *cases, const char *text) {
     char error[700];
     struct stat s;
     if (is_file(text) && ends_with(text, ".c"))
-        return options_fail("%s is a kernel: normlab try %s, or --load %s", text, text, text);
+        return options_fail("%s is a kernel: use normlab try %s, or --load %s", text, text, text);
     if (stat(text, &s) == 0 && S_ISDIR(s.st_mode)) return options_fail("%s is a folder", text);
     if (is_file(text) ? cases_add_file(cases, text, error, sizeof error)
                       : cases_add(cases, text, error, sizeof error))
@@ -163,7 +163,7 @@ int case_options_read(int argc, char **argv, const char *help, case_options *out
     if (code != OPTIONS_DONE) return code;
     if (update) out->errors = update, out->update_errors = true;
     if (out->also_long >= 0 && first < argc)
-        return options_fail("--long runs the suite: name no cases"), options_see_help();
+        return options_fail("--long runs the suite: do not name cases"), options_see_help();
     if (first < argc && !strstr(help, "CASE"))
         return options_fail("this command takes no cases"), options_see_help();
     if ((out->impl && !known_impl(out->impl)) || (out->baseline && !known_impl(out->baseline)))

@@ -40,8 +40,9 @@ static void describe_failure(const grading *j, const nl_case *c, mark *k) {
         hints_note(j->impl, &line, c->threads ? c->threads : j->threads),
             hints_print(f, c, NULL, NULL), fclose(f);
     snprintf(k->text, sizeof k->text, "%s\n%s%s", c->text,
-             v->outcome == OUTCOME_DEMO ? "its method has no bound here (.method, .range_safe)"
-                                        : v->why,
+             v->outcome == OUTCOME_DEMO
+                 ? "the kernel's method has no bound here (.method, .range_safe)"
+                 : v->why,
              hint && *hint                         ? hint
              : strncmp(v->why, "printed ", 8) == 0 ? "\nremove the code that prints"
                                                    : "");

@@ -300,10 +300,11 @@ int bench_passes(const case_options *o) {
         fprintf(stderr, "%zu passes%s%s; %zu rows, %zu failed\n", pool.passes, o->out ? " in " : "",
                 o->out ? o->out : "", pool.count, failed);
         if (pool.passes < PASSES_ENOUGH)
-            fprintf(stderr,
-                    "fewer than %d passes: the intervals come from within a pass; another run may "
-                    "lie outside\n",
-                    PASSES_ENOUGH);
+            fprintf(
+                stderr,
+                "fewer than %d passes: the intervals show only differences within them; another "
+                "run may lie outside\n",
+                PASSES_ENOUGH);
         ok = pool.count && !failed;
         results_free(&pool);
     }

@@ -182,7 +182,7 @@ void report_busy(const report *r) {
     else if (r->apart > 0.05)
         fprintf(out,
                 "other work slowed some rounds: the quotient of two times differs from the speed\n"
-                "by up to %.0f %%; the speed compares the two within each round\n",
+                "by up to %.0f %%; the speed compares times within each round\n",
                 100 * expm1(r->apart));
 }
 

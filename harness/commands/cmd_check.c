@@ -26,18 +26,18 @@ static const char help[] =
     "\n"
     "  --impl GLOB[@ISA]  only these implementations (A,B,...); `best`: nl_best()'s choice.\n"
     "                     Default: all but peers (docs/peers.md)\n"
-    "  --load FILE        also the kernels of a library (FILE.so, normlab_kernel.h), or of\n"
-    "                     FILE.c, compiled as by `normlab try`: try/FILE; may be repeated\n"
+    "  --load FILE        adds the kernels of a library (FILE.so, normlab_kernel.h), or of\n"
+    "                     FILE.c, compiled as by `normlab try`, named try/FILE; may be repeated\n"
     "  --threads N        threads for kernels that use them (1)\n"
     "  --out FILE.csv     results as CSV; FILE.machine.txt: the machine's facts\n"
     "  --batch            a loaded kernel, or a peer, fails if a row's bits depend on its batch;\n"
-    "                     without --batch, only a note; our own kernels always fail\n"
+    "                     without --batch, it gets only a note; our own kernels fail either way\n"
     "  --first            stop at the first failure\n"
     "  --quick            leave out cases above 2097152 elements\n"
     "  --long[=SECONDS]   the suite and slow cases: 10^6 rows, 2^20 features, outputs larger\n"
     "                     than the caches; then random cases for SECONDS\n"
     "  --seed N           draw other random cases (0)\n"
-    "  --errors FILE      fail if an error is above the largest on record, or not on record;\n"
+    "  --errors FILE      fail if an error is above the record, or if either is missing;\n"
     "                     only with the suite\n"
     "  --update-errors FILE  record the errors of the implementations that run here\n\n"
     "Examples:\n"
@@ -325,7 +325,7 @@ int cmd_check(int argc, char **argv) {
         fprintf(stderr, "%zu case%s: %zu ok, %zu demo, %zu skipped, %zu failed", o.cases.count,
                 o.cases.count == 1 ? "" : "s", j.all.ok, j.all.demo, j.all.skip, j.all.fail);
     if (input_ok && !stopped && !ended && !j.gave_up && j.judged < o.cases.count)
-        fprintf(stderr, "; %zu that only other kernels accept", o.cases.count - j.judged);
+        fprintf(stderr, "; %zu accepted only by other kernels", o.cases.count - j.judged);
     if (input_ok) fprintf(stderr, "\n");
     if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared%s\n",

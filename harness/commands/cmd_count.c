@@ -18,7 +18,7 @@ static const char help[] =
     "normlab, does. Kernels are compiled for AVX2 at most, the widest instruction set that\n"
     "valgrind supports.\n\n"
     "  --impl NAME   a rung to count: alone, or beside FILE\n"
-    "  --load FILE   also the kernels of FILE.so or FILE.c, for --impl (`normlab bench --help`)\n\n"
+    "  --load FILE   adds the kernels of FILE.so or FILE.c, for --impl (`normlab bench --help`)\n\n"
     "Exit codes: 0 done, 1 wrong or not counted, 2 bad usage or no valgrind.\n\n"
     "Examples:\n"
     "  normlab count --impl rmsnorm/one_pass rmsnorm/forward/f32/8x1024/normal\n"

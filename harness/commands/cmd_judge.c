@@ -27,7 +27,7 @@ static const char usage[] =
     "  --rounded-to TYPE          f32, f16 or bf16: the type of y or dx before it was saved in a\n"
     "                             wider type\n"
     "                             default: the file's type; float64 is judged as float32\n"
-    "  --batch FILE               y or dx of some rows of x from another batch: same bits?\n"
+    "  --batch FILE               y or dx of some rows of x, from another batch; compares bits\n"
     "  --first-row N              the first of these rows  default: 0\n"
     "  --csv FILE                 findings as CSV, a line for each mistake that was tried\n"
     "\n"

@@ -36,25 +36,25 @@ static const struct family {
        "        /* TODO: y_i = gain_i * xhat_i%s, xhat = %s, i < v.c\n",
        "         *     nl_x(row, i)              x_i, with its residual\n"
        "         *     nl_put_y(row, i, xhat)    stores y_i, and residual_out_i if there is one\n"
-       "         *     nl_keep(row, mean, rstd)  saves them for backward; without a mean: 0\n",
+       "         *     nl_keep(row, mean, rstd)  saves both for backward; no mean: pass 0\n",
        "         *     vload(v.t, row.x, i, k)   k elements; add those of row.residual, if any\n"
        "         *     vgain(v.gamma, v.plus_one, i, k)\n"
        "         *     vround(v.t, xhat)         before the gain, if v.cast_before_weight\n"
        "         *     vstore(v.t, row.y, i, k, y), and x to row.residual_out, if any\n"
-       "         *     nl_keep(row, mean, rstd)  saves them for backward; without a mean: 0\n"},
+       "         *     nl_keep(row, mean, rstd)  saves both for backward; no mean: pass 0\n"},
       {"NL_INLINE void %s(nl_backward_view v) {\n"
        "    for (size_t r = 0; r < v.n; r++) {\n"
        "        nl_backward_view row = nl_backward_row(v, r);\n"
        "        (void)row;\n"
        "        /* TODO: docs/backward.md, with g_i = gain_i * dy_i%s and xhat = %s, i < v.c\n",
        "         *     nl_load(v.t, row.x, i), nl_load(v.t, row.dy, i), nl_g(row, i)\n"
-       "         *     *row.mean, *row.rstd      as forward saved them; without a mean: NULL\n"
+       "         *     *row.mean, *row.rstd      as forward saved them; no mean: row.mean is NULL\n"
        "         *     nl_put_dx(row, i, dx)     stores dx_i, with dresidual_i if there is one\n"
        "         *     v.dgamma[i], v.dbeta[i]   sums over the rows; NULL where not wanted;\n"
        "         *                               nl_clear_gradients(v) zeroes them\n",
        "         *     vload(v.t, row.x, i, k), vload(v.t, row.dy, i, k)\n"
        "         *     vgain(v.gamma, v.plus_one, i, k)\n"
-       "         *     *row.mean, *row.rstd      as forward saved them; without a mean: NULL\n"
+       "         *     *row.mean, *row.rstd      as forward saved them; no mean: row.mean is NULL\n"
        "         *     vstore(v.t, row.dx, i, k, dx), with row.dresidual added, if any\n"
        "         *     v.dgamma[i], v.dbeta[i]   sums over the rows, NL_F32; NULL where not\n"
        "         *                               wanted; nl_clear_gradients(v) zeroes them\n"}},

@@ -19,8 +19,8 @@ static const char purpose[] = "normlab run LAYER --x FILE --out FILE [options]\n
 static const char usage[] =
     "  --dy FILE                  backward: --out gets dx; statistics are computed from x\n"
     "  --dresidual FILE           with --dy: added to dx\n"
-    "  --impl NAME[@ISA]          of `normlab list`; best (the default); reference: long double\n"
-    "  --load FILE                also the kernels of FILE.so or FILE.c (`normlab bench --help`)\n"
+    "  --impl NAME[@ISA]          from `normlab list`; best (default); reference (long double)\n"
+    "  --load FILE                adds the kernels of FILE.so or FILE.c (`normlab bench --help`)\n"
     "  --threads N                at most N threads        default: 1\n"
     "  --momentum NUMBER          weight of new values in running statistics   default: 0.1\n"
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
@@ -131,7 +131,8 @@ static bool check_options(run *r) {
     if (r->a.p.pass == NL_FORWARD && value[IN_RUNNING_MEAN] &&
         !(value[RUNNING_MEAN_OUT] && value[RUNNING_VAR_OUT]))
         return options_fail("--running-mean: training updates the running statistics, so give "
-                            "--running-mean-out and --running-var-out; or use them: --inference");
+                            "--running-mean-out and --running-var-out or, to normalize by them, "
+                            "--inference");
     if (!arrays_number(&r->a, MOMENTUM, 0, 1, false, &momentum) ||
         !arrays_number(&r->a, THREADS, 1, 4096, true, &threads))
         return false;

@@ -42,9 +42,9 @@ static void list(FILE *out) {
 static void help(void) {
     printf("normlab study [options] NAME|experiments/NAME.txt...\n\n"
            "Runs experiments that no list of cases can express, and writes CSV to stdout:\n"
-           "study,panel,series,x,y. plots/NAME.py draws it.\n\n"
+           "study,panel,series,x,y. `python plots/deck.py results NAME` draws it.\n\n"
            "  --out FILE.csv  write to FILE.csv; FILE.machine.txt: the machine's facts\n"
-           "  --quick         fewer and smaller: takes seconds\n\n"
+           "  --quick         fewer and smaller problems: takes seconds\n\n"
            "Studies:\n");
     list(stdout);
     printf("\nExamples:\n"

@@ -230,7 +230,8 @@ static void conclude(FILE *out, const struct question *q, curve *c, size_t *key,
         }
         fprintf(out, "   %s\n", winners[c->verdict[i]]);
     }
-    if (!stays && !confirm(out, q, c, was, from, o)) stays = "the new value lost a second test";
+    if (!stays && !confirm(out, q, c, was, from, o))
+        stays = "the new value was slower when measured again";
     if (!stays) *key = from < c->count ? c->rows[from] * q->parts : SIZE_MAX;
     const char *how = stays ? " stays: " : *key == SIZE_MAX ? " (never)" : "";
     fprintf(out, "%s %zu%s%s\n", q->key, *key, how, stays ? stays : "");

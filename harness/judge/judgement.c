@@ -114,7 +114,7 @@ static void print_rest(const judgement *j, FILE *out) {
     char text[32];
     fprintf(out,
             "  explained      %.0f %% of the error, and %zu of %zu wrong numbers wholly\n"
-            "  much is left   up to %s, %zu number%s beyond the bound: there is another "
+            "  still left     up to %s, %zu number%s beyond the bound: there is another "
             "mistake too, or this is not the mistake\n",
             100 * fmax(0, h->removes), h->left.hits, j->score.beyond,
             units_text(h->left.largest, text), h->left.beyond, h->left.beyond == 1 ? "" : "s");

@@ -163,7 +163,7 @@ static void openmp(exam *e) {
              level == FINDING_BAD ? "More threads than idle CPUs: stop other work, or --threads 1"
                                   : "Sleeping threads wake slowly and delay the first call after a "
                                     "pause: OMP_WAIT_POLICY=active",
-             "an empty region of %d thread%s takes %.2f us hot, %.1f us after 5 ms idle",
+             "an empty parallel region of %d thread%s takes %.2f us hot, %.1f us after 5 ms idle",
              e->threads, e->threads == 1 ? "" : "s", us_hot, us_idle);
 }
 #else

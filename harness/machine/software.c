@@ -112,7 +112,7 @@ static void tuning(exam *e) {
     } else {
         exam_add(
             e, "tuning", FINDING_BAD,
-            "The defaults hold. Write the file with normlab tune --out FILE, or unset NL_TUNING",
+            "The defaults apply. Write the file with normlab tune --out FILE, or unset NL_TUNING",
             "%.120s", text);
     }
 }

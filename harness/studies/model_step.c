@@ -103,11 +103,10 @@ static bool measure_one(study_out *o, const step_shape *shape, const struct mode
     snprintf(series, sizeof series, "%s, %s", shape->name, m->name);
     size_t bytes = step_bytes(shape, rows, m->past, m->training);
     if (!fits(bytes) || !step_make(&s, shape, rows, m->past, m->training)) {
-        return study_note(
-            o,
-            "normlab: NOT MEASURED: %s of %zu rows needs %.1f GiB of memory, which is "
-            "not free",
-            series, rows, (double)bytes / 0x1p30);
+        return study_note(o,
+                          "normlab: NOT MEASURED: %s of %zu rows needs %.1f GiB of "
+                          "free memory",
+                          series, rows, (double)bytes / 0x1p30);
     }
     size_t n = 0, turns = m->training ? LAYER_UNFUSED : TURNS;
     for (size_t which = AGAIN; which < turns; which++) one(&s, which);

@@ -122,13 +122,14 @@ static void compare_number(const error_record *e, const error_line *was, const e
     o->counts.compared += !isnan(new);
     if (isnan(old) && isnan(new)) return;
     if (isnan(new))
-        add_finding(o, is, NULL,
-                    " on %s: nothing was checked against a bound, %.4g units on record (%s:%zu)",
-                    kind, old, path, was->number);
+        add_finding(
+            o, is, NULL,
+            " on %s: nothing was checked against a bound, but %.4g units are on record (%s:%zu)",
+            kind, old, path, was->number);
     else if (isnan(old))
         add_finding(o, is, is->where[k],
-                    " on %s: the largest error is %.4g units, nothing on record (%s:%zu)", kind,
-                    new, path, was->number);
+                    " on %s: the largest error is %.4g units, but nothing is on record (%s:%zu)",
+                    kind, new, path, was->number);
     else if (new > old * 1.001 + 1e-6)
         add_finding(o, is, is->where[k],
                     " on %s: the largest error is %.4g units, %.4g on record (%s:%zu)", kind, new,
@@ -153,7 +154,7 @@ error_counts error_record_compare(const error_record *e,
         bool not_run = error_record_not_run(e, was);
         o.counts.not_run += not_run;
         if (not_run || in_run(e, was)) continue;
-        add_finding(&o, was, NULL, " is on record (%s:%zu): %s", e->path, was->number,
+        add_finding(&o, was, NULL, " is on record (%s:%zu), but %s", e->path, was->number,
                     was->impl ? "nothing was checked against a bound"
                               : "there is no such implementation");
     }

@@ -35,7 +35,7 @@ static bool copy(const scan *s, const char *text, char *to, size_t size) {
     if (*text && strlen(text) < size) return strcpy(to, text), true;
     return scan_error(s, s->first_line,
                       *text ? "'%s' has more than %zu characters"
-                            : "%sthe name is missing; it may have %zu characters",
+                            : "%sthe name is missing; it may have up to %zu characters",
                       text, size - 1);
 }
 

@@ -103,10 +103,11 @@ static bool allowed(const char *name, size_t n, bool in_text, int rules, char *w
                         name),
                false;
     if ((rules & NO_DOUBLE) && (is_double(name, n, rest) || is_soft(rest)))
-        return snprintf(why, size,
-                        "the assignment forbids 'double', and it computes in double (%.*s): a "
-                        "constant without f, or a function without f?",
-                        (int)n, name),
+        return snprintf(
+                   why, size,
+                   "the assignment forbids 'double', and the kernel computes in double (%.*s): a "
+                   "constant without f, or a function without f?",
+                   (int)n, name),
                false;
     if ((rules & NO_HALF) && is_half(name, n, rest))
         return snprintf(why, size,

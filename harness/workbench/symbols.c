@@ -129,7 +129,8 @@ bool symbols_allowed(const char *library, bool no_double, char *why, size_t size
                  reason(name));
     else if (!ok)
         snprintf(why, size,
-                 "the assignment forbids 'double', and it calls %.100s, which computes in double",
+                 "the assignment forbids 'double', and the kernel calls %.100s, which computes in "
+                 "double",
                  wide);
     free(bytes);
     if (f) fclose(f);

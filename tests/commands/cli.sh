@@ -113,7 +113,7 @@ refuses "a control character in a case" "control character 0x1b" check "$(cat re
 check "  which is not echoed" "$(grep -c $'\033' stderr | grep -v '^0')"
 reports "a file of cases, and a case" 0 "2 cases: " check cases.txt rmsnorm/forward/f16/2x2/exact
 check "  of which each has a kernel" "$(grep 'other kernels' stderr)"
-reports "cases of which one has no kernel" 0 " 0 failed; 1 that only other kernels accept" check --impl rmsnorm/naive \
+reports "cases of which one has no kernel" 0 " 0 failed; 1 accepted only by other kernels" check --impl rmsnorm/naive \
     '{layernorm,rmsnorm}/forward/f32/3x5/normal'
 says "closest to its bound: rmsnorm/naive@c, "
 says " % on rmsnorm/forward/f32/3x5/normal"

@@ -276,7 +276,7 @@ refuses "half the statistics" "needs --running-var" \
     --running-mean mean2.npy
 refuses "statistics of inference" "batchnorm --inference" batchnorm --inference --x image.npy \
     --out y.npy --running-mean mean2.npy --running-var var2.npy --mean-out new.npy
-refuses "statistics that go nowhere" "or use them: --inference" batchnorm --x image.npy --out y.npy \
+refuses "statistics that go nowhere" "or, to normalize by them, --inference" batchnorm --x image.npy --out y.npy \
     --running-mean mean2.npy --running-var var2.npy
 refuses "momentum of nothing" "--momentum needs" batchnorm --x image.npy --momentum 0.5 --out y.npy
 refuses "momentum 2" "--momentum '2'" batchnorm --x image.npy --momentum 2 --out y.npy \
@@ -304,7 +304,7 @@ for axes in 0 1 0,2; do
 done
 refuses "gamma of the last axis only" "needs (2, 5)" \
     layernorm --x x.npy --axes 1,2 --gamma g.npy --out y.npy
-refuses "batchnorm over one axis" "name all axes of batchnorm except" batchnorm --x x.npy --axes 0 --out y.npy
+refuses "batchnorm over one axis" "batchnorm needs all axes except" batchnorm --x x.npy --axes 0 --out y.npy
 refuses "an axis twice" "names an axis twice" layernorm --x x.npy --axes 2,-1 --out y.npy
 refuses "an axis that is not there" "has no axis 3" layernorm --x x.npy --axes 3 --out y.npy
 refuses "axes of no numbers" "--axes '1,' should be" layernorm --x x.npy --axes 1, --out y.npy

@@ -45,7 +45,7 @@ check "  the largest there is, to four digits and rounded up" "$(awk -F, '
 
 sed 's|,batchnorm/inference@c,|,batchnorm/inference@c other/kernel@c,|' start.csv > now.csv
 exits "a line of two implementations, of which one is gone" 1 --impl $rung --errors now.csv
-says "FAIL other/kernel@c, $part is on record (now.csv:$(line $part)): there is no such implementation"
+says "FAIL other/kernel@c, $part is on record (now.csv:$(line $part)), but there is no such implementation"
 says " 3 failed"
 
 edit "$(of $half)"' { $at["normal"] *= 2 } { print } mine { sub("@c", "@vector9"); print }'
@@ -64,8 +64,8 @@ says "FAIL $rung@c, $part on normal: the largest error is "
 says " on record (now.csv:$(line $part))"
 says "FAIL $rung@c, $half: no line in now.csv"
 says "FAIL $rung@c, $bfloat on zeros: the largest error is "
-says "nothing on record (now.csv:$(line $bfloat))"
-says "$bfloat on $never: nothing was checked against a bound, 1 units on record"
+says "nothing is on record (now.csv:$(line $bfloat))"
+says "$bfloat on $never: nothing was checked against a bound, but 1 units are on record"
 says "batchnorm/inference/f64 is on record"
 says "FAIL zeronorm/old@c, "
 says "there is no such implementation"

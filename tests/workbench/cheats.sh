@@ -60,7 +60,7 @@ cheat() { # NAME HINT TOP BEFORE CALL [SUM]
     kernel "${@:3}" >cheat.c
     cheats "$1" task.txt cheat.c "$2"
 }
-forbidden() { # the same, where double and pragmas are forbidden
+forbidden() { # like cheat, but the assignment forbids double and pragmas
     kernel "${@:3}" >cheat.c
     cheats "$1" forbids.txt cheat.c "$2"
 }
@@ -100,9 +100,9 @@ forbidden "across two lines" "forbids 'dou'" '' $'typedef dou\\\nble wide;' '' w
 forbidden "in a line that says it is a header's" "forbids a word" '' $'# 1 "/usr/include/math.h" 1 3\ntypedef double wide;' '' wide
 forbidden "a macro before the headers" "forbids 'double'" '#define float double' '' ''
 forbidden "a pragma in digraphs" "forbids 'pragma'" '' $'%:pragma GCC optimize("fast-math")' ''
-forbidden "double by its mode" "it computes in double" '' 'typedef float wide __attribute__((mode(DF)));' '' wide
-forbidden "the widest type of all" "it computes in double" '' 'typedef __typeof__(((max_align_t *)0)->__max_align_ld) wide;' '' wide
-forbidden "a constant without f" "it computes in double" '' 'typedef float wide;' 'volatile float f = 1; f = f * 1.1;'
+forbidden "double by its mode" "the kernel computes in double" '' 'typedef float wide __attribute__((mode(DF)));' '' wide
+forbidden "the widest type of all" "the kernel computes in double" '' 'typedef __typeof__(((max_align_t *)0)->__max_align_ld) wide;' '' wide
+forbidden "a constant without f" "the kernel computes in double" '' 'typedef float wide;' 'volatile float f = 1; f = f * 1.1;'
 kernel '' '' '' >cheat.c # computes with nl_x()
 cheats "the library's conversions, where they are the task" converts.txt cheat.c "forbids 'nl_x'"
 sed 's/nl_x(row, i)/(nl_dtype_size(row.t), ((const float *)row.x)[i])/g' cheat.c >other.c

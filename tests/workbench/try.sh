@@ -21,7 +21,7 @@ prints "rmsnorm/forward/f32/64x1024/normal"
 prints "  rmsnorm/naive "
 prints "  optimized/"
 prints "right on "
-prints ": its method does not cover these data"
+prints ": the kernel's method does not cover these data"
 prints "  ok    huge and tiny values              8 cases, no bound on 4"
 check "  nothing on stderr" "$(cat stderr)"
 check "  nothing is left" "$(ls -A tmp)"
@@ -52,7 +52,7 @@ check "  is shown, on the first cases" "$(diff <(grep -E '^  (printed|  \||its o
     | n is 3
     | c is 9
     | so it is
-  its output on further cases is not shown
+  the kernel's output on further cases is not shown
 END
 )"
 prints "not timed: the kernel prints"

@@ -1,5 +1,5 @@
 # Wrong: E[x^2] - mean^2 and says so: far from zero its method promises nothing.
-# expect: hint its method has no bound here
+# expect: hint the kernel's method has no bound here
 # expect: wrong rows of one value
 # expect: wrong a mean far from zero
 s|shift = nl_x(row, 0)|shift = 0|
