@@ -26,7 +26,7 @@ def _zeros(x: Tensor, *shape: int) -> Tensor:
 
 
 def _on_one_device(x: Tensor, *others: Optional[Tensor]) -> None:
-    """RuntimeError if not: with any tensor on meta, PyTorch would return unwritten results on x.device."""
+    """RuntimeError if devices differ: with a tensor on meta, PyTorch would return unwritten results on x.device."""
     for tensor in others:
         if tensor is not None and tensor.device != x.device:
             raise RuntimeError(f"expected all tensors on one device, got {x.device} and {tensor.device}")
@@ -59,7 +59,7 @@ def _is_plain(args: tuple[Any, ...]) -> bool:
 def _operator(results: int, keep: Callable[..., Any] = lambda ctx, inputs, output: None,
               gradient: Callable[..., Any] = _refusal) -> Callable[[Callable[..., Iterator[Any]]], Callable[..., Any]]:
     """Makes a custom operator from a generator, which yields empty results and then computes their values.
-    Outside of torch.compile an autograd.Function calls the operator, so that torch.func can transform the call."""
+    Outside of torch.compile, calls that are not plain use an autograd.Function, which torch.func can transform."""
     def make(steps: Callable[..., Iterator[Any]]) -> Callable[..., Any]:
         def compute(*args: Any) -> Any:
             _have_memory(args)

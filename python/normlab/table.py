@@ -48,7 +48,7 @@ def number(names: dict[str, int], what: str, name: str) -> int:
     """The number of a name in a table of the library. ValueError: the table has no such name."""
     if name in names:
         return names[name]
-    raise ValueError(f"{what} {name!r}: {', '.join(names)}")
+    raise ValueError(f"{what} {name!r} is not one of {', '.join(names)}")
 
 
 def dtype_name(dtype: Any) -> str:

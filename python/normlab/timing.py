@@ -31,7 +31,7 @@ class Measurement(NamedTuple):
     speedup_high: float
     comparison: str  #: "FASTER", "SLOWER", "SAME", "NOT RESOLVED", or "baseline"
     gbps: float  #: gigabytes a second
-    limit_pct: float  #: rate in per cent of a plain copy of the same buffers, in the same rounds
+    limit_pct: float  #: rate in per cent of the rate of copying the same buffers, in the same rounds
     flag: str  #: "IMPOSSIBLE": faster than the limit by more than the noise
 
 
@@ -100,7 +100,7 @@ _RACER = "import json, sys, normlab._core as c; print(json.dumps(c.race_cases(*j
 
 
 def _only(glob: "str | None", spelling: str) -> "str | None":
-    """The only implementation that accepts a case and whose name matches `glob`."""
+    """The only implementation that accepts a case and whose name matches `glob`; a name without wildcards as it is."""
     if glob is None or not set("*?[,") & set(glob):
         return glob
     from fnmatch import fnmatchcase
@@ -110,7 +110,7 @@ def _only(glob: "str | None", spelling: str) -> "str | None":
                     and op in row.ops and direction in row.passes and dtype in row.dtypes
                     and any(fnmatchcase(row.name, one) for one in glob.split(","))})
     if len(found) != 1:
-        raise ValueError(f"{glob} is {', '.join(found) or 'nothing'} for {spelling}: with against=, "
+        raise ValueError(f"{glob} matches {', '.join(found) or 'nothing'} for {spelling}: with against=, "
                          "impl and baseline must each name one implementation")
     return found[0]
 

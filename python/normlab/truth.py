@@ -79,7 +79,7 @@ class Judgement(NamedTuple):
     rms: float  #: rms of the finite errors of y or dx, units
     exact: float  #: share of the elements that equal the exact value rounded once
     judged: int  #: numbers with a bound, and wrong numbers without one
-    unjudged: int  #: other numbers: 0 unless the verdict is "partial", "wrong" or "unjudged"
+    unjudged: int  #: the other numbers; 0 if the verdict is "right"
     beyond: int  #: numbers beyond their bound; without a bound: numbers that are NaN, infinite, or too large for any row
     not_finite: int  #: NaN or infinite numbers that should be finite, or the reverse
     worst_of: str  #: the output with the worst number: "y", "dx", "dgate", "dgamma" or "dbeta"

@@ -292,7 +292,7 @@ def calls_with_each_tensor():
 @pytest.mark.parametrize("gradient", [False, True])
 @pytest.mark.parametrize("name, call", list(calls_with_each_tensor()))
 def test_no_tensor_may_lack_memory(name, call, gradient):
-    """Otherwise the result would be memory that nobody wrote. PyTorch's layers refuse the device meta as well."""
+    """The result of such a call would be memory that nobody wrote. PyTorch's layers refuse the device meta as well."""
     shape = (3, 8) if name in ("input", "residual", "gate") else (8,)
 
     def freed(_, offset=0):

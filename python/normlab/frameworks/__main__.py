@@ -71,17 +71,18 @@ def read_options(given: Optional[Sequence[str]]) -> argparse.Namespace:
     parser = argparse.ArgumentParser(
         prog="python -m normlab.frameworks", description=about, formatter_class=argparse.RawDescriptionHelpFormatter)
     what = parser.add_mutually_exclusive_group()
-    what.add_argument("--judge", action="store_true", help="judge results for the museum and special values, do not time")
+    what.add_argument("--judge", action="store_true",
+                      help="judge results on the museum's data and on special values, do not time")
     what.add_argument("--rounding", action="store_true", help="find where norms round in 16 bits, do not time")
     what.add_argument("--step", action="store_true", help="time a training step of a transformer, not single layers")
     what.add_argument("--invariance", action="store_true",
-                      help="compare the bits of rows alone and in batches of up to 257, do not time")
+                      help="compare the bits of rows computed alone and in batches of up to 257, do not time")
     what.add_argument("--compiled", action="store_true",
                       help="time torch.compile against kernels that were written by hand")
     parser.add_argument("--quick", action="store_true", help="fewer and smaller cases, shorter timing; no effect on --rounding")
     parser.add_argument("--out", metavar="FILE.csv", help="write the rows as CSV")
     parser.add_argument("--only", action="append", metavar="FRAMEWORK", help="only this framework; may be repeated; one of "
-                        f"{', '.join(NAMES)}; with --rounding of {', '.join(rounding.NAMES)}")
+                        f"{', '.join(NAMES)}; with --rounding, one of {', '.join(rounding.NAMES)}")
     parser.add_argument("--case", action="append", metavar="PASS/DTYPE/NxC/DATA",
                         help="use this case, such as forward/f32/64x1024/normal; PASS may be `both`. With --judge, "
                         "--invariance and --compiled: LAYER/PASS/...")

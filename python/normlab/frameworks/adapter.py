@@ -19,7 +19,7 @@ def aligned(a: NDArray[Any]) -> NDArray[Any]:
 
 
 class Missing(Exception):
-    """The framework is not installed, or has no such layer. str() names the cause and the remedy."""
+    """The framework is not installed, or lacks the layer or device. str() names the cause and the remedy."""
 
 
 class Problem(NamedTuple):
@@ -57,7 +57,7 @@ class Layer(NamedTuple):
 
 
 class Framework(Protocol):
-    """Its constructor raises Missing."""
+    """The constructor raises Missing if the framework cannot be used."""
 
     version: str
 

@@ -93,7 +93,7 @@ def measure_by_name(how: str, case: str, threads: int, seconds: float, device: s
                 *timed.savings[1], timed.rounds)
 
 
-HEAD = f"{'framework':14} {'step':12} {'LayerNorm':>8} ms, per cent of it [95 % confidence]"
+HEAD = f"{'framework':14} {'step':12} {'LayerNorm':>8} ms, shares of this time [95 % confidence]"
 
 
 def line(row: Any) -> str:
