@@ -9,7 +9,7 @@ RMSNorm and LayerNorm in these two pages and in the README.
     scripts/claims.py
         writes the pages from docs/machines/
     scripts/claims.py --check
-        writes nothing; exit code 1 if a page is out of date, or lacks a claim or has a removed one; if answers do not
+        writes nothing; exit code 1 if a page is out of date, lacks a claim, or has one that is gone; if answers do not
         follow from the passes; if a sentence in docs/relations.csv does not hold; or if a page has a time, rate or
         share that no script wrote and docs/numbers.csv does not allow
 
@@ -120,7 +120,7 @@ def holds(row):
 
 
 def everybodys(answers):
-    """The common answer of the machines that have one; otherwise "DEPENDS on the machine"."""
+    """The machines' common answer. If answers differ: DEPENDS if a machine has it, else "DEPENDS on the machine"."""
     decided = {a for a in answers if a in ("HOLDS", "FAILS", "DEPENDS")}
     if len(decided) > 1:
         return "DEPENDS" if "DEPENDS" in decided else "DEPENDS on the machine"
@@ -137,7 +137,7 @@ GROUPS = {  # group -> quantities; the last group has all other quantities
 
 
 def claims_table():
-    """A table for each group, with a column for each machine, and with their common answer if they agree."""
+    """A table for each group of claims, with the common answer and a column for each machine."""
     everywhere = machines()
     lines = {group: [] for group in GROUPS}
     for name in claims():
@@ -148,7 +148,7 @@ def claims_table():
         cells = [f"[{name}](../experiments/claims/{name}.txt): {row['claim']}", link(row["source"]),
                  f"**{answer}**" + (f"<br>{row['why']}" if row["why"] else ""), holds(row)]
         for rows in own.values():
-            # Else `sentence` has the figure.
+            # An untimed or unresolved claim has its figure in `sentence`.
             timed = rows and rows[0]["passes"] != "0" and rows[0]["outcome"] != "not resolved"
             cells.append("<br>".join([rows[0]["answer"], rows[0]["sentence"]] +
                                      [f"{rows[0]['where']}: {figure(rows[0])}"] * bool(timed)) if rows else "not measured")
@@ -172,7 +172,7 @@ CHAPTER = [  # (setting in words, mode, case)
 
 
 def chapter_table():
-    """A table of RMSNorm's time in each setting, with the cache or memory of x and y on each machine."""
+    """A table of RMSNorm's time in each setting, with the cache or memory that holds x and y on each machine."""
     found = {name: savings(rows) for name, rows in machines().items()}
     lines = []
     for words, how, case in CHAPTER:
@@ -238,7 +238,7 @@ def counted(rows):
 
 
 def medians(name):
-    """(how, case) -> the median saving in per cent over the passes of a machine that count."""
+    """(how, case) -> the median saving in per cent over the passes that count on a machine."""
     found = {}
     for rows, _ in passes(name):
         for row in rows:
@@ -292,7 +292,7 @@ def faults():
             if row["quantity"] == "saving" and row["share"] == "1" and row["passes"] != "0":
                 want = found.get((row["how"], row["case"]), math.nan)
                 if not abs(float(row["value"]) - want) < 0.01 + 1e-4 * abs(want):
-                    yield f"{machine}/claims.csv: {row['how']} {row['case']} saves {row['value']} %, the passes {want:.2f}"
+                    yield f"{machine}/claims.csv: {row['how']} {row['case']} saves {row['value']} %, the passes give {want:.2f}"
         for row in relations:
             saving = found.get((row["how"], row["case"]), math.nan)
             if not float(row["low"]) <= saving <= float(row["high"]):
@@ -305,7 +305,7 @@ def faults():
 
 def main():
     parser = markers.parser(__doc__, "--check", program=True)
-    parser.add_argument("file", nargs="?", type=Path, help="of --add")
+    parser.add_argument("file", nargs="?", type=Path, help="the folder of passes that --add copies")
     parser.add_argument("--add", metavar="NAME")
     options = parser.parse_args()
     if options.check:

@@ -225,7 +225,7 @@ QUESTIONS = [
 
 
 def exam(seed, count, wanted):
-    """Questions and answers as two texts."""
+    """The questions and the answers, as two texts."""
     chosen = [(i, item) for i, item in enumerate(QUESTIONS, 1) if item[0] in wanted]
     if count < len(chosen):
         chosen = sorted(random.Random(seed).sample(chosen, count))

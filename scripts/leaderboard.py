@@ -1,5 +1,5 @@
 #!/usr/bin/env python3
-"""Makes a static page from a folder of graded submissions: points, counted cost and per cent of the limit.
+"""Makes a static page from a folder of graded submissions: points, counted instructions and per cent of the limit.
 
     scripts/leaderboard.py FOLDER --names NAMES.txt --out leaderboard.html
 

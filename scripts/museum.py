@@ -24,7 +24,7 @@ TABLE = ROOT / "harness" / "cases" / "museum.c"
 # No exhibit is of a gated layer.
 LAYERS = {op: name for op, name in KNOWN.items() if "gated" not in op} | {"qwen2_rmsnorm": "Qwen2RMSNorm"}
 PASSES = ["forward", "backward"]
-FEW, LONG = 8, 8  # an error of at most FEW units needs no explanation; more than LONG rows are shortened
+FEW, LONG = 8, 8  # an error of at most FEW units needs no explanation; a table of more than LONG rows is shortened
 
 
 def exhibits():

@@ -56,7 +56,7 @@ def tests(rows):
 
 
 def counts(rows, test, groups):
-    """The numbers of kernels in these groups that the test accepts, and that it covers."""
+    """How many kernels of these groups the test accepts, and how many it covers."""
     seen = [row[test] for row in rows if row["group"] in groups and row[test] != "unseen"]
     return seen.count("passes"), len(seen)
 

@@ -5,9 +5,9 @@
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> of both pages and of
         plots/README.md, and copies the slides from the results' folder into docs/pictures/slides/
     scripts/readme.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has a removed one, README.md
-        is longer than two screens, a table in these two pages has an empty cell, CITATION.cff has another version than
-        the library, or a link leads to a file, or a place in a page, that does not exist
+        writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has one that is gone, README.md
+        is longer than two screens, a table in these two pages has an empty cell, a rung's file has a TODO, CITATION.cff
+        has another version than the library, or a link leads to a file, or a place in a page, that does not exist
 
 Standard library only. Running it twice changes nothing the second time."""
 import csv
@@ -175,7 +175,7 @@ def legend(text):
 
 
 def sections(results, impls):
-    """(title, table) of each layer and pass, and of its rungs in bf16."""
+    """(title, tables) of each layer and pass: the f32 table, and a table of rungs with bf16 results only."""
     for op, layer in LAYERS.items():
         for pass_ in PASSES:
             of = [impl for impl in impls if op in impl["ops"].split() and pass_ in impl["passes"].split()]

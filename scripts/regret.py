@@ -5,13 +5,14 @@
                       [--program build/release/normlab] [--peers]
 
 The shapes have rows of 16 to 16384 elements, and 2^10 to 2^24 elements in all. They cover every layer, pass and type,
-with and without residual, gamma, beta and a cast before the weight, gaps between rows, pictures (BatchNorm), calls in
+with and without residual, gamma, beta and a cast before the weight, gaps between rows, images (BatchNorm), calls in
 place, and stores that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same
-rounds. Of several passes, in fresh processes, each rung's middle ratio counts: in one pass the fastest of many rungs is
-partly luck. If the caller chooses the stores, only rungs with these stores compete. Prints the worst shapes, and the
-mean, the 99th percentile and the largest regret, also among rungs that store as the choice does: streaming often wins
-here only because nobody reads y. The last pass's rows go to results/regret-drawn.csv. With --peers and
-build/peers/normlab, also times other libraries (docs/peers.md), and prints the shapes on which one of them is faster.
+rounds. From several passes, each in a fresh process, each rung's median ratio counts: in one pass, luck partly decides
+which of many rungs is the fastest. If the caller chooses the stores, only rungs with these stores compete. Prints the
+worst shapes, and the mean, the 99th percentile and the largest regret, also among rungs that store as the choice does:
+streaming often wins here only because nobody reads y. The last pass's rows go to results/regret-drawn.csv. With --peers
+and build/peers/normlab, also times other libraries (docs/peers.md), and prints the shapes on which one of them is
+faster.
 Standard library only."""
 import math
 import random
@@ -77,7 +78,7 @@ def pooled(passes):
 
 
 def behind(rows):
-    """case -> (the fastest peer's speed over the choice's, that peer), if the case does not set the stores."""
+    """case -> (the fastest peer's speed over the choice's, this peer). Leaves out cases that set the stores."""
     found = {}
     for case, every in timed([row for row in rows if "stores=" not in row["case"]]).items():
         peers = [(float(row["speedup"]), row["impl"]) for row in every if row["impl"].startswith("peer/") and row["speedup"]]
@@ -133,7 +134,8 @@ def main():
     print(f"{len(found)} shapes of seed {options.seed}, {options.threads} thread(s), {options.passes} pass(es)")
     for name, of in ("regret", regrets(rows)), ("among rungs with the choice's stores", regrets(rows, same_stores=True)):
         every = sorted((regret for regret, _, _ in of.values()), reverse=True)
-        print(f"{name}: {sum(every) / len(every):.3f} in the mean, {every[len(every) // 100]:.2f} in 99 %, {every[0]:.2f} at worst")
+        print(f"{name}: {sum(every) / len(every):.3f} in the mean, at most {every[len(every) // 100]:.2f} in 99 %, "
+              f"{every[0]:.2f} at worst")
     if options.peers:
         peers = sorted(behind(rows).items(), key=lambda item: -item[1][0])
         ahead = [item for item in peers if item[1][0] > 1.05]

@@ -32,7 +32,7 @@ except ImportError:
 
 EXPERIMENTS = ROOT / "experiments"
 FIRST = ["ln_vs_rms", "rmsnorm2019", "model_step", "ablation", "ladder"]
-LIMIT = "What can this machine move, and from where on do streaming stores pay?"
+LIMIT = "How fast does this machine move bytes, and from which size on do streaming stores pay?"
 
 
 def question(path):

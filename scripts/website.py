@@ -42,7 +42,7 @@ LANGUAGES = {".c": "c", ".h": "c", ".py": "python", ".sh": "bash", ".cpp": "cpp"
 
 
 def mathml(text, display="inline"):
-    """MathML of LaTeX. The converter leaves unknown commands in its output."""
+    """LaTeX as MathML. Ends the program at an unknown command, which the converter would leave in its output."""
     result = convert(text.strip().replace("{aligned}", "{align*}"), display=display)
     if unknown := re.search(r"\\[A-Za-z]+", result):
         sys.exit(f"website.py: {unknown[0]} cannot be shown; the formula is {text.strip()}")
