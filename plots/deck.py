@@ -61,7 +61,7 @@ def draw(results, theme, chosen, whole):
                 said.append(f"slide {name} is not drawn: {missing}")
                 continue
             except files.FAULTS as error:  # the other slides are still drawn
-                said.append(f"slide {name} is not drawn: {files.says('what it reads', error)}")
+                said.append(f"slide {name} is not drawn: {files.says('a file of its results', error)}")
                 continue
             faults += [f"slide {name}, {theme}: {fault}" for fault in layout.of_figure(page.figure, points=True)]
             for end, metadata in (common.ENDS | {".png": {"Title": page.answer}}).items():

@@ -57,7 +57,7 @@ def facts_of(path):
 
 
 def sound(races):
-    """Are a pass's file, and machine.txt's facts about the pass, unchanged? Without a checksum: yes."""
+    """Are a pass's file, and machine.txt's facts about the pass, unchanged? True if there is no checksum."""
     known = facts_of(races.with_name("machine.txt"))
     own = "".join(known.get(key, "") + "\n" for key in ("kernels", "quick", "races", "date"))
     return known.get("crc") in (None, f"{zlib.crc32(races.read_bytes() + own.encode()):08x}")

@@ -30,7 +30,7 @@ def shown(figure):
 
 
 def lines(text, renderer):
-    """shown() for one text, by lines, without empty lines. An annotation's arrow is left out: it may cross anything."""
+    """Like shown(), for the lines of one text that are not empty. An annotation's arrow is left out: it may cross anything."""
     box, words = Text.get_window_extent(text, renderer), text.get_text().split("\n")
     if text.get_rotation() or len(words) == 1:
         return [(text.get_text(), text.get_fontsize(), box)]

@@ -29,7 +29,7 @@ def takes(saving, low=nan, high=nan):
 
 
 def longer(saving):
-    """The words for a claim that the saving is below a number, which is at most 0."""
+    """The words for a claim that RMSNorm's saving is below `saving`, a number of at most 0."""
     return f"RMSNorm takes over {takes(saving)}" if saving else "RMSNorm takes longer"
 
 

@@ -53,7 +53,7 @@ class Page:
         return self.results / f"{name}.csv"
 
     def read(self, name=None):
-        """The rows of the named experiment, or of the slide's own."""
+        """The rows of the named experiment; by default of the slide's own experiment."""
         path = self.path(name or self.source)
         if not path.exists() or not (rows := files.rows(path)):
             raise Missing(f"there are no results of {name or self.source}")
@@ -121,7 +121,7 @@ class Page:
         return drawn
 
     def names(self, axes, end=-1):
-        """Writes the names of the curves at their right ends, or if end is 0 at their left ends, pushed apart."""
+        """Writes the names of the curves at their right ends, or if end is 0 at their left ends, without overlap."""
         height = axes.get_position().height * TALL * 72
         scale, step = axes.transAxes.inverted(), TEXT * 1.3 / height
         low, high = sorted(axes.get_ylim())
@@ -149,7 +149,7 @@ class Page:
 
     def bars(self, axes, rows, beyond=None, base=0):
         """Horizontal bars from the top: (name, value, low, high, words behind the bar, colour). beyond: where
-        on the x axis a column for the words begins, if words behind the bars would break a line."""
+        on the x axis a column for the words begins, if words right behind the bars would interrupt a vertical line."""
         for i, (name, value, low, high, words, colour) in enumerate(rows):
             axes.barh(i, value - base, left=base, height=0.62, color=self.colours[colour], zorder=2)
             if low is not None:

@@ -7,7 +7,7 @@ import files
 
 
 def home(path, size):
-    """The smallest cache that holds N bytes: L1, L2, L3, or memory."""
+    """The smallest cache that holds `size` bytes: L1, L2, L3, or memory."""
     return next((name for name, room in files.caches(path) if size <= room), "memory")
 
 

@@ -26,5 +26,5 @@ def draw(page):
               "best seed to the worst.")
     (alone, _), (both, _) = best["rescale"], best["full"]
     alike = max(min(alone), min(both)) <= min(max(alone), max(both))  # the strokes overlap
-    return (f"Rescaling alone and both are wrong on {mean(alone):.0f} and {mean(both):.0f} % of the pictures"
+    return (f"Rescaling alone is wrong on {mean(alone):.0f} % of the pictures, with recentring on {mean(both):.0f} %"
             f"{', not told apart' if alike else ''}; recentring alone on {mean(best['recentre'][0]):.0f} %")

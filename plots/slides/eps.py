@@ -19,6 +19,6 @@ def draw(page):
     axes.set_xlim(min(x for x in xs if x > 1e-8) / 1.2, None)
     axes.set_ylim(0, 1.05)
     page.names(axes)
-    page.note("LayerNorm with eps = 10⁻⁵; half of the row is σ, half −σ.")
+    page.note("LayerNorm with eps = 10⁻⁵; half of a row's values are σ, half −σ.")
     inside, outside = half.values()
     return f"eps = 10⁻⁵ inside the root halves y of rows with σ = {inside:.1g}; outside, of rows with σ = {slide.tiny(outside)}"

@@ -29,6 +29,6 @@ def draw(page):
     page.bars(axes, bars, max(1, *(bar[3] for bar in bars)), 0)
     axes.axvline(1, color=page.ink, linewidth=2, zorder=3)
     page.note("Kernels alone, in CUDA graphs; " + ", ".join(f"{way} with {rows} rows" for way, rows in sizes.items()) +
-              ". Strokes: intervals." + " Amber: it holds 1." * any(bar[5] == "amber" for bar in bars))
+              ". Strokes: intervals." + " Amber: the interval contains 1." * any(bar[5] == "amber" for bar in bars))
     least, most = (end(bars, key=lambda bar: bar[1]) for end in (min, max))
     return f"On a GPU RMSNorm takes {least[4]} than LayerNorm in {least[0]}, {most[4]} in {most[0]}"

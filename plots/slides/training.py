@@ -23,5 +23,5 @@ def draw(page):
               "tanh: tanh(2 z) instead of a norm.")
     best = 100 * min(middle["RMSNorm"][1])
     lost = [rate for rate, y in zip(*middle["no norm"]) if y == 1]
-    return (f"RMSNorm learns at every rate, to {best:.0f} % of errors at best; without a norm the network "
+    return (f"RMSNorm learns at every rate, with {best:.0f} % of errors at best; without a norm the network "
             + (f"diverges from a rate of {min(lost):g} on" if lost else "does not diverge either"))
