@@ -126,7 +126,7 @@ says "pooled: 3 passes in 3 sittings over 48.0 h"
 says "left out: 1 passes, on other kernels"
 says "left out: 1 passes that did not end"
 check "  how many, beside the results" "$(grep -qx 'passes: 3 in 3 sittings over 48.0 h' pooled.machine.txt || shows tail -3 pooled.machine.txt)"
-left_out() { # left_out NAME WORDS COMMAND...: the one of four passes that COMMAND changes
+left_out() { # left_out NAME WORDS COMMAND...: expects that a fourth pass, which COMMAND changes, is left out
     made p4 04 -0.104
     (cd ev/p4 && "${@:3}")
     reports "$1 is left out" 0 "pooled: 3 passes in 3 sittings" mine.txt --evidence ev

@@ -6,7 +6,7 @@ unset OMP_NUM_THREADS OMP_PROC_BIND OMP_PLACES NO_COLOR
 skipped=0
 
 skip() { echo "skip  $1: $2"; skipped=$((skipped + 1)); }
-csv() { # csv COMMAND...: runs it and checks its CSV, for `field` to read
+csv() { # csv COMMAND...: runs it with --csv, and parses the CSV for `field`
     "$@" --csv >stdout 2>stderr && python3 -IS parse.py >fields 2>>stderr
 }
 field() { # field TOPIC: "level value"

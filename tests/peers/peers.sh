@@ -60,7 +60,7 @@ if has onnxruntime_layernorm; then
 fi
 backward='backward/f32/{{1,3,64}x{7..67+6,1000}/normal{,/no-affine,/in-place},9x{7,64}/normal/residual}'
 if has '(onednn|torch)_layernorm'; then exits "layernorm backward" 0 check --impl "peer/*" "layernorm/$backward"; fi
-for peer in ggml torch; do # oneDNN's has a bug: see below
+for peer in ggml torch; do # not oneDNN: its rmsnorm backward has a bug, see below
     if has ${peer}_rmsnorm; then exits "rmsnorm backward, $peer" 0 check --impl "peer/$peer*" "rmsnorm/$backward"; fi
 done
 if has 'ggml_.*'; then

@@ -12,7 +12,7 @@ is() { # NAME WANTED CODE: what Python prints with ports imported
 
 printf ' 10:\tvmovups 0x40(%%rdi),%%zmm1        # 50 <x+0x4>\n 14:\tjne    10 <f+0x10>\n\n0000 <g>:\n' >text
 is "instructions without comments and names" "{16: 'vmovups 0x40(%rdi),%zmm1', 20: 'jne    10'}" "print(disassembled(open('text').read()))"
-# 2 to 5 are a loop, which is left after 3. In the second test 2 and 3 are a loop, too. 6 jumps forwards.
+# Addresses 2 to 5 are a loop; its last step ends after 3. In the second test 2 and 3 are a loop, too. 6 jumps ahead.
 code="{1: 'mov', 2: 'add', 3: 'jb', 4: 'sub', 5: 'jmp', 6: 'je', 9: 'ret'}"
 is "loops and steps" "[(['add', 'jb', 'sub', 'jmp'], 4.0)] 0.9" \
     "found, inside = loops([1] + 3 * [2, 3, 4, 5] + [2, 3, 6, 9], $code); print(found, round(inside, 1))"

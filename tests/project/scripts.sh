@@ -110,7 +110,7 @@ disagrees "docs/glossary.md: '12.5 ms' is typed" docs/glossary.md '$s/$/\n\nThat
 disagrees "docs/numbers.csv: docs/tuning.md has no '1 %'" docs/tuning.md 's/ 1 %/ a hundredth/'
 disagrees "docs/numbers.csv: there is no page docs/gone.md" docs/numbers.csv '$s/$/\ndocs\/gone.md,5 %,none/'
 
-# readme.py --check finds a planted fault, and no fault before.
+# readme.py --check finds a planted fault, and finds none before it is planted.
 finds() { # WORDS FILE SED...: after sed has changed the file
     python3 pages/scripts/readme.py --check --program "$normlab" 2>before
     sed -i "${@:3}" pages/"$2"

@@ -30,7 +30,7 @@ for said in "--filter 'c=64' (it also is '128')|--filter isa=c" "leaves nothing|
     found=$(chart $(cut -d'|' -f2 <<<"$said")) && fail "a chart of ${said#*|}"
     [[ $found == *"${said%%|*}"* ]] || fail "a chart says $found, not ${said%%|*}"
 done
-refuses() { # WORDS ARGUMENT...: a chart ends with one line that has the words
+refuses() { # WORDS ARGUMENT...: expects that a chart fails, with one line that has WORDS
     found=$(python3 plots/chart.py "${@:2}" --out "${out:-$folder/refused}" 2>&1 >/dev/null) && fail "a chart of ${*:2}"
     [[ $found == *"$1"* && $(grep -v '^  to make' <<<"$found" | wc -l) == 1 ]] || fail "a chart of ${*:2} says $found, not $1"
 }

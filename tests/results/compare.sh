@@ -103,7 +103,7 @@ reports "nothing in common" 1 "FAIL nothing could be compared" fast.csv bad1.csv
 exits "no rows at all" 1 none.csv none.csv
 
 # For two folders of three passes, the interval is the mean of logarithms +- 4.605 sqrt(s2 (1/3 + 1/3)).
-keep() { # keep FOLDER: bench.csv is one more process of this pass
+keep() { # keep FOLDER: moves bench.csv there, as one more process of the pass
     local number=$(($(ls "$1"/*.csv 2>/dev/null | wc -l) + 1))
     mv bench.csv "$1/bench-$number.csv" && mv bench.machine.txt "$1/bench-$number.machine.txt"
 }
@@ -134,7 +134,7 @@ relative() { # relative FOLDER NS BASELINE_NS [PASS]: with PASS, one more proces
 for k in 1 2 3; do relative r $((k * 100)) $((k * 200)) && relative s $((k * 51)) $((k * 100)); done
 exits "passes with a baseline" 0 r s --csv
 gives one "SLOWER,,ns over baseline,200,102,1.02,1.02,1.02,0,0.02"
-# One process of each pass was disturbed: the baseline took longer, and the ratio is another one.
+# One process of each pass was disturbed: the baseline took longer, and the ratio differs.
 for k in 1 2 3; do relative r $((300 * k)) $((400 * k)) $((k - 1)) && relative s $((80 * k)) $((110 * k)) $((k - 1)); done
 exits "passes of several processes, some disturbed" 0 r s --csv
 check "  these do not count" "$(grep -q 'SLOWER,,ns over baseline,[0-9.]*,[0-9.]*,1.02,1.02,1.02,0,0.02' stdout || shows cat stdout)"

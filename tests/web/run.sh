@@ -8,7 +8,7 @@ type node >/dev/null || { echo "apt-get install nodejs" && exit 77; }
 mkdir "$folder/arrays"
 for name in x y gamma beta; do cp "experiments/activations/late.$name.npy" "$folder/arrays/$name.npy"; done
 echo "layernorm --x x.npy --gamma gamma.npy --beta beta.npy --y y.npy --eps 1e-12" >"$folder/arrays/words"
-small() { # FOLDER SED: four values of two rows; sed damages the headers
+small() { # FOLDER SED: two rows of four values; sed damages the headers
     mkdir "$folder/$1" && echo "layernorm --x x.npy --y y.npy" >"$folder/$1/words"
     for name in x y; do
         {

@@ -54,7 +54,7 @@ exits "bench with a wrong source file" 1 bench --load twice.c --impl try/twice -
 check "  says so once, not in each process" "$([ "$(grep -c '^FAIL try/twice' stderr)" = 1 ] || shows cat stderr)"
 prints ",try/twice,c,1,fail,1,,,,,,,,,"
 cp old.c changes.c
-passes() { # EXIT: a pass into the folder "pool"
+passes() { # EXIT: measures a pass into the folder "pool", and checks the exit code
     exits "a pass of a source file" "$1" bench --load changes.c --impl try/changes --quick --seconds 0.005 --passes 1 --out pool $case
 }
 passes 0
