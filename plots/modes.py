@@ -61,6 +61,12 @@ def between(savings):
     return f"{a} {low}" if a == b else f"{a} to {b} {low}"
 
 
+def is_told(row):
+    """Is a saving different from 0, or at most 2 % from 0, with its whole interval?"""
+    low, high = float(row["low"] or nan), float(row["high"] or nan)
+    return low > 0 or high < 0 or max(-low, high) <= 2
+
+
 def against(rows):
     """The saving in several settings, in a few words. A setting whose interval contains 0 is not resolved."""
     resolved = [float(row["value"]) for row in rows if float(row["low"] or nan) > 0 or float(row["high"] or nan) < 0]

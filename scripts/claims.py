@@ -196,7 +196,7 @@ def pages():
 TEXTS = ["claim", "source", "why", "answer", "sentence"]  # columns that are written once for each claim
 KEPT = ["name", "setting", "how", "case", "quantity", "unit", "predicate_low", "predicate_high", "share", "value", "low",
         "high", "rounds", "passes", "skipped", "outcome", "where", *TEXTS]
-FACTS = ["cpu", "family", "cpus", "caches", "memory", "kernel", "compiler", "flags"]  # facts of a machine
+FACTS = ["cpu", "family", "cpus", "caches", "isa", "threads", "memory", "kernel", "compiler", "flags"]  # facts of a machine
 OWN = ["commit", "kernels", "date", "races", "quick", "crc"]  # facts of a pass
 
 
@@ -210,7 +210,7 @@ def add(home, evidence, program):
         if files.facts_of(path).get("kernels") != latest.get("kernels"):
             shutil.rmtree(path.parent)
     for path, known in found:
-        if any(known.get(key) != latest.get(key) for key in ["kernels", *FACTS[:4]]):
+        if any(known.get(key, latest.get(key)) != latest.get(key) for key in ["kernels", *FACTS[:6]]):
             continue
         if known.get("commit", "").endswith("-dirty"):
             sys.exit(f"{path}: the sources had uncommitted changes ({known['commit']}): commit, build and measure again")

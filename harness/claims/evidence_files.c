@@ -107,9 +107,23 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
 }
 
 /* Facts in machine.txt, of the machine and of the pass. */
-enum { CPU, FAMILY, CPUS, CACHES, KERNELS, QUICK, RACES, DATE, CRC, FACTS, OF_MACHINE = KERNELS };
-static const char *const facts[FACTS] = {"cpu",   "family", "cpus", "caches", "kernels",
-                                         "quick", "races",  "date", "crc"};
+enum {
+    CPU,
+    FAMILY,
+    CPUS,
+    CACHES,
+    ISA,
+    THREADS,
+    KERNELS,
+    QUICK,
+    RACES,
+    DATE,
+    CRC,
+    FACTS,
+    OF_MACHINE = KERNELS
+};
+static const char *const facts[FACTS] = {"cpu",     "family", "cpus",  "caches", "isa", "threads",
+                                         "kernels", "quick",  "races", "date",   "crc"};
 
 typedef struct origin {
     char fact[FACTS][256]; /* "": missing */

@@ -230,7 +230,7 @@ static void add_needed(words *w, const claim *c, const setting *s) {
     if (x.far <= x.half / 10)
         add(w, "The figure is too near to %.3g for a verdict", x.end);
     else if (x.factor <= 0.1)
-        add(w, "A verdict needs a quieter machine: the A/A band alone is +-%.2g", x.band);
+        add(w, "A verdict needs a quieter machine: the A/A band alone is +-%.2g", s->f.band);
     else if (s->passes >= PASSES_ENOUGH)
         add(w, "A verdict needs about %.0f passes",
             ceil((double)s->passes / (x.factor * x.factor)));

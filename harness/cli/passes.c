@@ -108,7 +108,7 @@ bool passes_make(const pass_plan *p) {
         fprintf(stderr, "pass %d of %d\n", i + 1, p->passes);
         if (mkdir(part, 0777) != 0)
             return fprintf(stderr, "normlab: cannot make %s: %s\n", part, strerror(errno)), false;
-        const bool ran = p->run(p->context, part, seed) && !interrupted();
+        const bool ran = p->run(p->context, part, seed);
         if (!ran && interrupted()) break;
         if (!ran || rename(part, whole) != 0)
             return fprintf(stderr, "normlab: the pass in %s failed\n", part), false;
@@ -184,7 +184,7 @@ static bool run(const void *context, const char *folder, unsigned seed) {
             fprintf(stderr, "%d processes: about %.0f s for the pass\n", processes_of(o),
                     1e-9 * processes_of(o) * (clock_ns() - begin));
     }
-    return ok;
+    return ok && !interrupted();
 }
 
 static void heading_csv(void) {

@@ -16,27 +16,38 @@
 enum { NAME = 26 }; /* a width that suffices for most names */
 
 /* Creates the file, and its folder if missing (not the parents): a fresh clone has no results/. */
-static FILE *open_new(const char *path) {
+static FILE *open_new(const char *path, const char *mode) {
     const char *slash = strrchr(path, '/');
     const int length = slash ? (int)(slash - path) : 0;
     char folder[CSV_PATH];
-    FILE *f = fopen(path, "w");
+    FILE *f = fopen(path, mode);
     if (f || errno != ENOENT || !length || (size_t)length >= sizeof folder) return f;
     snprintf(folder, sizeof folder, "%.*s", length, path);
     if (mkdir(folder, 0777) == 0) {
         fprintf(stderr, "made the folder %s\n", folder);
-        return fopen(path, "w");
+        return fopen(path, mode);
     }
     fprintf(stderr, "normlab: the folder of %s is missing: mkdir -p '%s'\n", path, folder);
     return errno = ENOENT, NULL;
 }
 
+static bool cannot_write(const char *path) {
+    return fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno)), false;
+}
+
+bool report_can_write(const char *path) {
+    struct stat s;
+    const bool is_new = path && stat(path, &s) != 0;
+    if (!path || (!is_new && !S_ISREG(s.st_mode))) return true;
+    FILE *f = open_new(path, "a");
+    if (!f) return cannot_write(path);
+    fclose(f);
+    return !is_new || remove(path) == 0 || cannot_write(path);
+}
+
 bool report_file(FILE **csv, const char *path, bool quick) {
-    *csv = path ? open_new(path) : isatty(STDOUT_FILENO) ? NULL : stdout;
-    if (path && !*csv) {
-        fprintf(stderr, "normlab: cannot write %s: %s\n", path, strerror(errno));
-        return false;
-    }
+    *csv = path ? open_new(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
+    if (path && !*csv) return cannot_write(path);
     if (!path || machine_write_beside(path, quick, load_checksum())) return true;
     fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", path);
     return fclose(*csv), false;

@@ -14,6 +14,7 @@
 
 #include <errno.h>
 #include <glob.h>
+#include <math.h>
 #include <stdio.h>
 #include <stdlib.h>
 #include <string.h>
@@ -180,8 +181,8 @@ static void summary(const claims_job *j) {
     fprintf(stderr, "%zu claim%s: ", j->count, j->count == 1 ? "" : "s");
     for (int a = 0; a < CLAIM_ANSWERS; a++)
         fprintf(stderr, "%s%zu %s", a ? ", " : "", answers[a], claim_answer_name(a));
-    fprintf(stderr, "; %zu settings measured, %zu failed\n", j->settings_measured,
-            j->settings_failed);
+    fprintf(stderr, "; %zu setting%s measured, %zu failed\n", j->settings_measured,
+            j->settings_measured == 1 ? "" : "s", j->settings_failed);
 }
 
 static void describe_left_out(const evidence *e) {
@@ -189,13 +190,15 @@ static void describe_left_out(const evidence *e) {
         size_t count;
         const char *are, *last;
     } left[] = {{e->strange, ", on other kernels or with another --quick", ""},
-                {e->elsewhere, ", on another processor, or with other cpus or caches", ""},
+                {e->elsewhere, ", with another processor, cpus, caches, threads or instruction set",
+                 ""},
                 {e->copies, " that are copies of others", ""},
                 {e->torn, " that did not end", ""},
                 {e->damaged, " that are damaged, the last: ", e->fault}};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         if (left[i].count)
-            fprintf(stderr, "left out: %zu passes%s%s\n", left[i].count, left[i].are, left[i].last);
+            fprintf(stderr, "left out: %zu pass%s%s%s\n", left[i].count,
+                    left[i].count == 1 ? "" : "es", left[i].are, left[i].last);
 }
 
 /* Times the races in this process, in passes, or not at all. False: after a message. */
@@ -247,6 +250,9 @@ static void describe(const claims_job *j, const pass_options *p) {
         if (first)
             fprintf(stderr, "timed in one process: a first look; --passes %d gives answers\n",
                     PASSES_ENOUGH);
+        report busy = {0};
+        for (size_t i = 0; i < e->count; i++) busy.band = fmax(busy.band, e->rows[i].band);
+        report_busy(&busy);
         return;
     }
     fprintf(stderr, "pooled: %zu pass%s in %zu sitting%s over %.1f h, in %s\n", e->passes,
@@ -292,14 +298,15 @@ int cmd_claims(int argc, char **argv) {
     interrupt_watch();
     if (p.races) return one_pass(&j, p.races);
     if (p.stability) return show_stability(&j, &p);
-    FILE *csv;
-    if (!report_file(&csv, path, j.quick)) return free(j.claims), NL_EXIT_USAGE;
+    FILE *csv = NULL;
+    if (!report_can_write(path)) return free(j.claims), NL_EXIT_USAGE;
     bool ok = gather(&j, &p);
     if (ok) claims_decide(&j);
+    if (ok) ok = report_file(&csv, path, j.quick);
     if (ok && path && p.folder) append_facts(path, &j.evidence);
     if (csv && ok) claims_write_csv(csv, j.claims, j.count);
     if (ok && (path || !csv)) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
-    const bool written = report_written(csv, path);
+    const bool written = csv || !path ? report_written(csv, path) : false;
     summary(&j);
     if (ok) describe(&j, &p);
     if (j.settings_measured == 0) fprintf(stderr, "FAIL nothing was measured\n");

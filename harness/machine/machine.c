@@ -87,6 +87,7 @@ void machine_write(FILE *out) {
         fprintf(out, "threads: OpenMP, %d\n", nl_max_threads());
     else
         fprintf(out, "threads: built without OpenMP, 1\n");
+    fprintf(out, "isa: %s\n", nl_isa_best());
     for (size_t i = 0; i < nl_impl_count(); i++)
         if (nl_is_peer(nl_impl_at(i)->name))
             fprintf(out, "peer %s: %s\n", nl_impl_at(i)->name + 5, nl_impl_at(i)->about);

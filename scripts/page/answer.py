@@ -15,7 +15,7 @@ SAID = {"HOLDS": "{} hold", "FAILS": "{} fail", "DEPENDS": "{} depend on how and
 def of_saving(rows):
     """The headline slide's answer for this machine: a sentence with the settings, and a number with its settings."""
     at = modes.savings(rows)
-    says, fused = modes.answer([at], sizes=True), [race for race in modes.FUSED if race in at]
+    says, fused = modes.answer([at], sizes=True), [race for race in modes.FUSED if race in at and modes.is_told(at[race])]
     if not says:
         return None, None
     passes = max((int(number(row.get("passes", "") or "0")) for row in at.values()), default=0)
