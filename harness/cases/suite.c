@@ -106,7 +106,8 @@ static const char *const suite[] = {
     ROWS "/forward/" TYPES "/9x{5,72,2050}/normal/residual/rounded-sum{,/cast-before-weight}",
     /* no variance */
     "{" ROWS "/{forward,backward},batchnorm/{forward,backward,inference}}/" TYPES
-    "/5x5/{zeros,constant,nan,inf}/eps=0",
+    "/5x5/{{zeros,constant,nan,inf}/eps=0,zeros/eps=1e-42}",
+    GATED "/{forward,backward}/" TYPES "/9x72/zeros/eps=1e-42",
     /* a few values dominate a sum */
     ROWS "/{forward,backward}/f32/3x4099/" UNEVEN,
     "batchnorm/{forward,backward}/f32/{3x2x1363,4099x2}/" UNEVEN,

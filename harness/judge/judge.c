@@ -37,6 +37,45 @@ static bool name_place(judgement *j) {
     return true;
 }
 
+/* If each feature of y is off by a factor or a constant of its own, and gamma or beta was not given,
+ * asks for it. NULL: not so, or out of memory. */
+static const char *ask_for_parameters(const judgement *j) {
+    const subject *s = &j->s;
+    const size_t count = s->p->n * s->p->c * s->p->s, c = s->p->c, each = count / c;
+    const double *got = s->got[NL_Y];
+    if (!got || each < 4 || (s->in->gamma && s->in->beta)) return NULL;
+    struct sums {
+        double w, g, ww, wg, gg;
+    } *sums = calloc(c, sizeof *sums), *f;
+    double error = 0, left[3] = {0}; /* after fitting a constant, a factor, both */
+    for (size_t i = 0; sums && i < count; i++) {
+        const size_t k = nl_feature_of(s->p, i);
+        const double beta = s->in->beta ? s->in->beta[k] : 0,
+                     w = (double)expected_at(&j->expectations, NL_Y, i).want - beta,
+                     g = got[i] - beta;
+        f = &sums[k];
+        f->w += w, f->g += g, f->ww += w * w, f->wg += w * g, f->gg += g * g;
+        error += (g - w) * (g - w);
+    }
+    for (f = sums; sums && f < sums + c; f++) {
+        const double n = (double)each, off = f->g - f->w, both = f->wg - f->w * f->g / n;
+        left[0] += f->gg - 2 * f->wg + f->ww - off * off / n;
+        left[1] += f->gg - f->wg * f->wg / f->ww;
+        left[2] += f->gg - f->g * f->g / n - both * both / (f->ww - f->w * f->w / n);
+    }
+    free(sums);
+    const double enough = 1e-4 * error;
+    return !isfinite(error) || error == 0 ? NULL
+           : !s->in->beta && left[0] <= enough
+               ? "each feature has a constant of its own: was beta left out?"
+           : !s->in->gamma && left[1] <= enough
+               ? "each feature has a factor of its own: was gamma left out?"
+           : !s->in->beta && !s->in->gamma && left[2] <= enough
+               ? "each feature has a factor and a constant of its own: were gamma and beta left "
+                 "out?"
+               : NULL;
+}
+
 /* Chooses a formula, or rounding if no formula explains nearly all wrong numbers. */
 static void name_mechanism(judgement *j) {
     mechanism *m = &j->formulas;
@@ -51,11 +90,13 @@ static void name_mechanism(judgement *j) {
         j->partly = false, m->likely = 0;
     else if ((j->named = wholly || j->partly))
         mechanism_text(m, j->mechanism, sizeof j->mechanism);
-    else
+    else {
+        const char *asks = j->rounding ? j->rounding : ask_for_parameters(j);
         text_append(j->mechanism, sizeof j->mechanism, "%s",
-                    j->rounding                             ? j->rounding
+                    asks                                    ? asks
                     : j->score.not_finite == j->score.count ? "every element is NaN or infinite"
                                                             : "no known mechanism explains it");
+    }
 }
 
 static bool explain(judgement *j) {

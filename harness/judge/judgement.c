@@ -139,8 +139,9 @@ static void print_mechanism(const judgement *j, FILE *out) {
     fprintf(out,
             "\nknown mistake, simulated                                   removes  leaves rms    "
             "largest\n");
-    for (size_t i = 0; i < m->count; i++) {
-        const hypothesis *h = &m->found[i];
+    size_t shown = 0;
+    for (; shown < m->count && (shown < 3 || m->found[shown].removes >= 0.05); shown++) {
+        const hypothesis *h = &m->found[shown];
         fprintf(out, "  %-56.56s", h->text);
         if (h->removes > 0)
             fprintf(out, " %6.1f %%", 100 * h->removes);
@@ -148,6 +149,8 @@ static void print_mechanism(const judgement *j, FILE *out) {
             fprintf(out, "  nothing");
         fprintf(out, " %11.4g %10.4g\n", h->left.rms, h->left.largest);
     }
+    if (shown < m->count)
+        fprintf(out, "  and %zu that remove less: --csv FILE has all\n", m->count - shown);
     if (j->partly || !m->likely) print_growth(j, out); /* else a mistake explains the error */
 }
 

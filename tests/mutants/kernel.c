@@ -3,6 +3,7 @@
 #include "mutants.h"
 #include "reference.h"
 
+#include <float.h>
 #include <math.h>
 #include <string.h>
 #include <unistd.h>
@@ -119,7 +120,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                                              [NL_Y] = a->y,
                                              [NL_RESIDUAL_OUT] = a->residual_out});
     if (w.trusts_scratch && isnan(*(const float *)a->scratch)) w = (wrong){0};
-    const float eps = w.eps ? w.eps : p->eps;
+    const float eps = w.eps ? w.eps : w.flushed_eps && p->eps < FLT_MIN ? 0 : p->eps;
     const size_t saved = groups;
     if (w.run) m = w.run, groups = p->n * p->c * p->s / m;
     for (size_t g = 0; g < groups; g++) {

@@ -21,12 +21,12 @@ enum {
 typedef struct wrong {
     int y, read, write, more_means; /* more_means: extra mean(g) terms in dx */
     int right_calls;                /* y is zero after N right calls; 0: never */
-    bool eps_outside, unbiased, one_pass, biased_running, momentum_swapped, old_running, next_gamma,
-        last_rstd, half_sums, read_gamma, write_x, no_residual, x_for_sum, rounded_sum, other_cast,
-        other_gain, gamma_outside, adds_dgamma, adds_numbers, keeps_dgamma, one_threads_dgamma,
-        no_dresidual, no_dbeta, lost_lane, lost_run, no_gamma, no_beta, next_x, unset_scratch,
-        unsteady, noise, last_feature_off, first_row_off, x_in_dgamma, trusts_scratch,
-        unshifted_mean, swapped_stats, saved_correction;
+    bool eps_outside, flushed_eps, unbiased, one_pass, biased_running, momentum_swapped,
+        old_running, next_gamma, last_rstd, half_sums, read_gamma, write_x, no_residual, x_for_sum,
+        rounded_sum, other_cast, other_gain, gamma_outside, adds_dgamma, adds_numbers, keeps_dgamma,
+        one_threads_dgamma, no_dresidual, no_dbeta, lost_lane, lost_run, no_gamma, no_beta, next_x,
+        unset_scratch, unsteady, noise, last_feature_off, first_row_off, x_in_dgamma,
+        trusts_scratch, unshifted_mean, swapped_stats, saved_correction;
     bool half_xhat, half_mean_g, half_mean_gx, half_mean, half_rstd, half_gain; /* in 16 bits */
     bool toward_zero, ties_away;    /* the rounding of y, residual_out and dx */
     bool write_problem, lost_dbeta; /* lost_dbeta: dbeta misses lost_rows too */

@@ -140,6 +140,7 @@ const mutant mutants[] = {
     {"ties away from zero", RMS "bf16/9x64/exact/cast-before-weight", SUITE(.ties_away = true)},
     {"ties away from zero", LN "f16/9x64/zeros", SUITE(.ties_away = true)},
     {"ties away from zero", LN "bf16/9x64/outliers/residual", SUITE(.ties_away = true)},
+    {"a subnormal eps is 0", "rmsnorm/forward/f32/5x5/zeros/eps=1e-42", SUITE(.flushed_eps = true)},
     {"ties away from zero", LN_BACK "f16/2x8/exact/eps=0", SUITE(.ties_away = true)},
     {"dgamma without one row of 8223", RMS_BACK "f32/8223x2/exact/eps=0", SUITE(.lost_rows = 8000)},
     {"dgamma without one row of 65537", LN_BACK "bf16/65537x2/exact/eps=0",
