@@ -1,11 +1,11 @@
 #!/usr/bin/env python3
 """Makes the report from the results of ./reproduce: one page that shows everything.
 
-    scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab] [--status WORDS]
+    scripts/report.py [--results results] [--out report/index.html] [--program build/release/normlab] [--status WORDS] [--failed WORDS]
 
 The page is a single file with pictures, tables and data, and loads nothing. It names missing results with the command
-that makes them, and damaged results at its top, where --status adds WORDS during a run. Links to sources lead into the
-repository. Needs Jinja2 and Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something
+that makes them. Its top names damaged results, with --status what is still to come, with --failed what failed. Links to
+sources lead into the repository. Needs Jinja2 and Pillow (requirements.txt). Exit code: 0 done, 1 some results are damaged, 2 something
 needed was missing. SPDX-License-Identifier: MIT"""
 import re
 import sys
@@ -196,6 +196,7 @@ def main():
     parser.add_argument("--results", type=Path, default=ROOT / "results")
     parser.add_argument("--out", type=Path, default=ROOT / "report" / "index.html")
     parser.add_argument("--status")
+    parser.add_argument("--failed")
     options = parser.parse_args()
     if not options.status and not list(options.results.glob("*.csv")):
         print(f"{options.results} has no results; ./reproduce makes them", file=sys.stderr)
@@ -209,7 +210,7 @@ def main():
     parts = {name: page.whole(f"{name}.csv", getattr(page, name)) for name in ("claims", "ladder", "museum")}
     text = environment.get_template("page.html.j2").render(
         style=Markup((folder / "style.css").read_text()), machine=page.machine(), answer=first,
-        status=options.status, experiments=experiments, link=page.link, damaged=page.damaged, **parts)
+        status=options.status, failed=options.failed, experiments=experiments, link=page.link, damaged=page.damaged, **parts)
     options.out.parent.mkdir(parents=True, exist_ok=True)
     options.out.write_text(text, encoding="utf-8")
     print(f"report: {options.out.resolve()}")

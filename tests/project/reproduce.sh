@@ -123,11 +123,13 @@ for ending in csv machine.txt; do
     has two.$ending
 done
 lacks "$folder/mine.csv"
+check "  the page says so" "$(tail -n 1 pages | grep -v -- '--failed one$')"
 check "  leaves other files alone" "$([ -s results/mine.csv ] || echo "results/mine.csv is gone")"
 
 echo five.csv >fails
 reproduce "a run in which a study fails" 1
 prints 'five: see build/reproduce-five.log'
+check "  the page says so" "$(tail -n 1 pages | grep -v -- '--failed five$')"
 
 echo limit.csv >fails
 reproduce "a run without a limit" 1
