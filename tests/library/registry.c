@@ -20,7 +20,9 @@ Test(registry, entries_are_files) {
     for (int f = 0; f < NL_OPS + 2; f++) {
         char pattern[4096];
         snprintf(pattern, sizeof pattern, "%s/%s/*.c", NL_SOURCE_DIR,
-                 f < NL_OPS ? nl_layers[f].name : f == NL_OPS ? "optimized" : "half");
+                 f < NL_OPS    ? nl_layers[f].name
+                 : f == NL_OPS ? "optimized"
+                               : "half");
         glob(pattern, f ? GLOB_APPEND : 0, NULL, &files);
     }
     cr_assert(files.gl_pathc > 0, "no kernel files below %s", NL_SOURCE_DIR);

@@ -39,7 +39,7 @@ exits "a vector kernel" 0 "${fast[@]}" "$root/optimized/batch_inference.c"
 prints "try/batch_inference@$("$normlab" list --csv | awk -F, '$1 == "optimized/batch_inference" && $10 { i = $2 } END { print i }'): "
 sed 's|(void)threads;|(void)threads; printf("n is %zu\\nc is %zu\\n", p->n, p->c); fputs("so it is", stderr);|; s|#include|#include <stdio.h>\n&|' "$rung" > prints.c
 exits "a kernel that prints" 0 "${fast[@]}" prints.c rmsnorm/forward/f32/{3x7,3x8,3x9,3x10}/normal
-check "  is shown, on the first cases" "$(diff <(grep -E '^  (printed|  \||its output)' stdout) - << 'END'
+check "  is shown, on the first cases" "$(diff <(grep -E '^  (printed|  \||the kernel)' stdout) - << 'END'
   printed on rmsnorm/forward/f32/3x7/normal:
     | n is 3
     | c is 7
