@@ -130,7 +130,7 @@ cheat "code as data" "forbids 'section'" '' 'static const char code[] __attribut
 cheat "assembly in the name of a weak reference" "forbids 'weakref'" '' 'static void own(void) __attribute__((weakref("abort\n\tsyscall")));' 'if (calls < 0) own();'
 cheat "assembly in a name that a header redirects" "forbids '__REDIRECT'" $'#include <stdio.h>\n#include <sys/cdefs.h>' 'extern int __REDIRECT(own, (void), abort\n.pushsection .rodata\nkept: .incbin "task.txt"\n.popsection\ncall abort);' 'if (calls < 0) own();'
 cheat "leaves a loop of threads" "forbids '__builtin_longjmp'" '' 'static void *back[5];' 'if (calls < 0) __builtin_longjmp(back, 1);'
-forbidden "a function that computes in double" "it calls fma, which computes in double" '' 'typedef __typeof__(fma(0, 0, 0)) wide;' 'static volatile float f; f = fma(f, f, f);'
+forbidden "a function that computes in double" "the kernel calls fma, which computes in double" '' 'typedef __typeof__(fma(0, 0, 0)) wide;' 'static volatile float f; f = fma(f, f, f);'
 sed 's/double/_Float16/' forbids.txt >halves.txt
 kernel '' 'typedef float half [[gnu::mode(HF)]];' 'static volatile float f; f = (half)f;' >cheat.c
 cheats "f16 by its mode" halves.txt cheat.c "the compiler converts f16"
