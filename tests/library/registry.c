@@ -48,6 +48,15 @@ Test(registry, entries_are_files) {
               "nl_impl_at() past the end of %zu entries is not NULL", nl_impl_count());
 }
 
+/* Kernels begin at a cache line, so that other code in the build does not change their times. */
+Test(registry, kernels_are_aligned) {
+    for (size_t i = 0; i < nl_impl_count(); i++) {
+        const nl_impl *k = nl_impl_at(i);
+        if (!nl_is_peer(k->name) && ((uintptr_t)k->forward | (uintptr_t)k->backward) % 64)
+            cr_assert_fail("%s@%s does not begin at a multiple of 64", k->name, k->isa);
+    }
+}
+
 /* The fields of an entry agree with its functions. */
 Test(registry, entries_are_complete) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
