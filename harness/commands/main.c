@@ -111,7 +111,7 @@ static void open_standard(void) {
 }
 
 static const char *name_of(size_t i) {
-    return i < SUBCOMMANDS ? subcommands[i].name : "--version";
+    return i < SUBCOMMANDS ? subcommands[i].name : i == SUBCOMMANDS ? "help" : "--version";
 }
 
 static int run(int argc, char **argv) {
@@ -133,7 +133,7 @@ static int run(int argc, char **argv) {
         return usage(stdout), finish(NL_EXIT_OK);
     if (strcmp(argv[1], "--version") == 0) return machine_write(stdout), finish(NL_EXIT_OK);
     fprintf(stderr, "normlab: there is no command '%s'", argv[1]);
-    guess_print(argv[1], strlen(argv[1]), name_of, SUBCOMMANDS + 1, "; see `normlab help`");
+    guess_print(argv[1], strlen(argv[1]), name_of, SUBCOMMANDS + 2, "; see `normlab help`");
     return NL_EXIT_USAGE;
 }
 

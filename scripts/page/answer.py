@@ -20,10 +20,12 @@ def of_saving(rows):
         return None, None
     passes = max((int(number(row.get("passes", "") or "0")) for row in at.values()), default=0)
     first = "" if passes > 2 else " (a first look, of one process)"
-    ends = " to ".join(dict.fromkeys(modes.shape(race[1])[0] for race in (fused[:1] + fused[-1:])))
+    ends = list(dict.fromkeys(modes.shape(race[1])[0] for race in (fused[:1] + fused[-1:])))
+    where = f"from {' to '.join(ends)}: not one number" if len(ends) > 1 else f"at {''.join(ends)}"
     tile = (modes.between([number(at[race]["value"]) for race in fused]),
-            f"RMSNorm’s time against LayerNorm’s, fused, from {ends}: not one number{first}") if fused else None
-    return f"On this machine{first}, {says}.".replace("'", "’"), tile
+            f"RMSNorm’s time against LayerNorm’s, fused, {where}{first}") if fused else None
+    lacks = [modes.shape(race[1])[0] for race in modes.FUSED if race not in at]
+    return f"On this machine{first}, {says}.{' Not measured: ' * bool(lacks)}{', '.join(lacks)}{'.' * bool(lacks)}".replace("'", "’"), tile
 
 
 def of_claims(rows):

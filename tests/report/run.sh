@@ -89,6 +89,7 @@ has 'In float a difference quotient is right to '
 has '<strong>QUICK</strong>: '
 has '<strong class="bad">QUICK</strong>, a first look'
 has 'Of 2 claims, 1 fail, 1 were not run.'
+has 'Not measured: 4 x 1024, 16384 x 1024.'
 for file in experiments/*.txt; do has "id=\"$(basename "$file" .txt)-experiment\""; done
 has 'one &lt;b&gt; &amp; two'
 has 'href="https://example.org/?a=1&amp;b=2"'
