@@ -15,7 +15,7 @@ quiet
 refuses "an unknown command" "'frobnicate'; see" frobnicate
 refuses "a command misspelt" "'chekc': did you mean check?" chekc
 answers "help of a command" 0 "normlab check [options]" help check
-refuses "a misspelt help" "did you mean help?" hlep
+refuses "a misspelt help" "did you mean help?" halp
 refuses "help of what is no command" "no command 'chek'" help chek
 for option in --help -h help; do exits "normlab $option" 0 $option; prints "Exit codes"; done
 commands=$(sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' stdout)
