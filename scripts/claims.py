@@ -27,7 +27,7 @@ from pathlib import Path
 import markers
 import files
 from markers import ROOT
-from modes import WORDS, answer, longer, savings, shape, takes
+from modes import answer, longer, savings, shape, takes
 
 PAGE = ROOT / "docs" / "claims.md"
 MACHINES = ROOT / "docs" / "machines"

@@ -107,21 +107,8 @@ bool evidence_read(evidence *e, const char *path, char *error, size_t error_size
 }
 
 /* Facts in machine.txt, of the machine and of the pass. */
-enum {
-    CPU,
-    FAMILY,
-    CPUS,
-    CACHES,
-    ISA,
-    THREADS,
-    KERNELS,
-    QUICK,
-    RACES,
-    DATE,
-    CRC,
-    FACTS,
-    OF_MACHINE = KERNELS
-};
+enum { CPU, FAMILY, CPUS, CACHES, ISA, THREADS, OF_MACHINE };
+enum { KERNELS = OF_MACHINE, QUICK, RACES, DATE, CRC, FACTS };
 static const char *const facts[FACTS] = {"cpu",     "family", "cpus",  "caches", "isa", "threads",
                                          "kernels", "quick",  "races", "date",   "crc"};
 

@@ -10,9 +10,9 @@ typedef struct admission {
     char why[700]; /* the failure, as a message */
 } admission;
 
-/* admissions: [nl_impl_count()], zeroed at first. Verifies the implementations that the options select
- * for the case and that have not been verified on its layer, pass and type. False: `error` has the
- * reason. */
+/* admissions: [nl_impl_count()], zeroed at first. Verifies the implementations that the options
+ * select for the case and that have not been verified on its layer, pass and type. False: `error`
+ * has the reason. */
 bool admission_check(admission *admissions, const case_options *o, const nl_case *c, char *error,
                      size_t error_size);
 

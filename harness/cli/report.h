@@ -23,9 +23,10 @@ typedef struct report {
  * stdout, or NULL if stdout is a terminal. report_written() closes the results, and prints where
  * they are. False: after a message. */
 bool report_file(FILE **csv, const char *path, bool quick);
-/* Can report_file() open the results later? Keeps the contents of the file. False: after a message. */
-bool report_can_write(const char *path);
 bool report_written(FILE *csv, const char *path);
+
+/* Can report_file() open the results later? Changes no file. False: after a message. */
+bool report_can_write(const char *path);
 
 /* False: cannot write the file; printed a message. After this call Ctrl-C only sets a flag. */
 bool report_open(report *r, const char *csv_path, bool quick);

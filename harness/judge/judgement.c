@@ -150,7 +150,8 @@ static void print_mechanism(const judgement *j, FILE *out) {
         fprintf(out, " %11.4g %10.4g\n", h->left.rms, h->left.largest);
     }
     if (shown < m->count)
-        fprintf(out, "  and %zu that remove less: --csv FILE has all\n", m->count - shown);
+        fprintf(out, "  and %zu that remove less; `normlab judge --csv FILE` lists all\n",
+                m->count - shown);
     if (j->partly || !m->likely) print_growth(j, out); /* else a mistake explains the error */
 }
 

@@ -44,7 +44,7 @@ prints "without 48 numbers that are NaN"
 finds 1 "every element is NaN or infinite" all-nan "${ln[@]}"
 finds 1 "wrong, row 20 only: not written, or left by another call" old-rows "${ln[@]}"
 finds 1 "each feature has a factor and a constant of its own: were gamma and beta left out?" right layernorm --x x.npy
-prints "that remove less: --csv FILE has all"
+prints "that remove less; "
 finds 1 "a constant of its own: was beta left out?" right layernorm --x x.npy --gamma g.npy
 finds 1 "each feature has a factor of its own: was gamma left out?" right layernorm --x x.npy --beta b.npy
 finds 1 "an rsqrt of 12 bits" rsqrt12 "${ln[@]}"

@@ -13,8 +13,8 @@ static nl_problem problem(nl_op op, nl_pass pass, nl_dtype dtype) {
     return (nl_problem){.op = op, .pass = pass, .dtype = dtype, .n = 4, .c = 8, .s = 1};
 }
 
-/* Each entry has its file, and each kernel file of a layer, optimized/ or half/ has an entry. A layer
- * may have its rungs in another layer's folder. */
+/* Each entry has its file, and each kernel file of a layer, optimized/ or half/ has an entry. A
+ * layer may have its rungs in another layer's folder. */
 Test(registry, entries_are_files) {
     glob_t files = {0};
     for (int f = 0; f < NL_OPS + 2; f++) {
