@@ -164,7 +164,7 @@ NL_INLINE nl_status check_buffers(const nl_problem *p, const void *const at[BUFF
 
 static nl_status check_strides(const nl_problem *p) {
     if (p->s != 1 || nl_layers[p->op].by_channel)
-        return fail(NL_BAD_ARGUMENT, "%s takes tensors whose rows follow each other: no strides",
+        return fail(NL_BAD_ARGUMENT, "%s takes no strides: its rows must follow each other",
                     nl_op_name(p->op));
     if (p->inner && p->n % p->inner)
         return fail(NL_BAD_ARGUMENT, "n = %zu rows are not a multiple of inner = %zu", p->n,
@@ -179,7 +179,7 @@ static nl_status check_strides(const nl_problem *p) {
         if (nl_span(p, s) == SIZE_MAX || !nl_rows_are_apart(p, s))
             return fail(
                 NL_BAD_ARGUMENT,
-                "%s has strides of %zu and %zu elements: rows of %zu overlap, or leave memory",
+                "%s has strides of %zu and %zu elements: rows of %zu would overlap or leave memory",
                 nl_arg_name((nl_arg)i, p->pass), s.row, s.outer, p->c);
     }
     return NL_OK;

@@ -56,7 +56,7 @@ int nl_team(int threads) {
 #ifdef _OPENMP
     static _Thread_local int asked = 1, most = 1, granted = 1;
     if (threads > 1 && lost_its_team()) {
-        nl_note("a child of fork() has no threads of its parent's: it used 1 of %d", threads);
+        nl_note("a child of fork() cannot use its parent's threads: it used 1 of %d", threads);
         return 1;
     }
     if (threads > asked) {

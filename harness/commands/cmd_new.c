@@ -15,7 +15,7 @@ static const char help[] =
     "read and write, NL_IMPL, and a header to fill in (idea, gain, fails). The file compiles and\n"
     "computes nothing; TODO marks what is left to do. Nothing is ever overwritten.\n\n"
     "  --pass PASS   forward (the default) or backward; batchnorm: also inference\n"
-    "  --simd        a kernel with the vectors of optimized/vec.h\n"
+    "  --simd        a kernel with the vectors of optimized/vec/vec.h\n"
     "  --out FILE.c  instead of NAME.c in this folder\n\n"
     "Examples:\n"
     "  normlab new rmsnorm four_sums\n"
@@ -95,7 +95,7 @@ static void stub_write(FILE *out, nl_op op, nl_pass pass, bool simd) {
             " * fails  TODO: on which sizes or data it is slow, or less exact.\n"
             " * SPDX-License-Identifier: MIT */\n"
             "#include \"%s\"\n\n",
-            simd ? "vec.h" : "kernel.h");
+            simd ? "vec/vec.h" : "kernel.h");
     const char *xhat =
         layer->centred ? "(x - mean) / sqrt(var + eps)" : "x / sqrt(mean(x^2) + eps)";
     if (backward) xhat = layer->centred ? "(x - mean) * rstd" : "x * rstd";

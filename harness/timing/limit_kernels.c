@@ -1,7 +1,7 @@
 /* The movers. The build compiles this file once for each ISA, and defines LIMIT_NAME (limit_avx2).
  * vec.h has the vector width and the streaming store. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
-#include "vec.h"
+#include "vec/vec.h"
 
 /* Plain C has one lane, so it moves 16 bytes per step, which compilers vectorize. */
 enum { BYTES = VLEN == 1 ? 16 : (int)sizeof(vf) };

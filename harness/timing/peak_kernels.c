@@ -1,7 +1,7 @@
 /* Chains of multiply-adds in registers. The build compiles this file once for each ISA, and defines
  * PEAK_NAME (peak_avx2). An ISA without FMA multiplies, then adds. SPDX-License-Identifier: MIT */
 #include "timing/limit.h"
-#include "vec.h"
+#include "vec/vec.h"
 
 /* x / 2 + 1 stays below 2. The number of chains is a constant, so the chains stay in registers. */
 NL_INLINE double run(size_t steps, const int chains) {

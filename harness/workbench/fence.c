@@ -10,7 +10,7 @@ enum { TEXT_MOST = 1 << 20, PREPROCESSED_MOST = 64 << 20 };
 
 /* A kernel may use all of C and this project, except files, its own threads, and the clock. */
 static const char usual_headers[] =
-    "kernel.h vec.h parallel.h normlab.h normlab_kernel.h assert.h complex.h ctype.h errno.h "
+    "kernel.h vec/vec.h parallel.h normlab.h normlab_kernel.h assert.h complex.h ctype.h errno.h "
     "fenv.h "
     "float.h inttypes.h iso646.h limits.h math.h stdalign.h stdbool.h stddef.h stdint.h stdio.h "
     "stdlib.h string.h tgmath.h omp.h immintrin.h x86intrin.h xmmintrin.h emmintrin.h arm_neon.h";

@@ -1,11 +1,11 @@
-/* Lab 6: from scalar to vector words. LayerNorm in the words of optimized/vec.h, which the build
+/* Lab 6: from scalar to vector words. LayerNorm in the words of optimized/vec/vec.h, which the build
  * compiles for each instruction set. TODO: the three functions, in vectors of VLEN elements.
  *
  * idea   TODO: what this kernel does differently, and why that is right.
  * gain   TODO: what that should save, compared with which rung.
  * fails  TODO: on which sizes or data it is slow, or less exact.
  * SPDX-License-Identifier: MIT */
-#include "vec.h"
+#include "vec/vec.h"
 
 /* Elements i to i + k - 1 of x, with the residual added; zero in the other lanes. */
 NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {

@@ -3,7 +3,7 @@
  * fails  TODO: for which shapes threads do not pay.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
-#include "vec.h"
+#include "vec/vec.h"
 
 /* RMSNorm on one thread. A row is summed in pieces, each by itself; the sums of the pieces are
  * added from first to last. */

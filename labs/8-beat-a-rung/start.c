@@ -2,7 +2,7 @@
  * gain   TODO: what that saves, compared with which rung. Predict it before measuring.
  * fails  TODO: on which sizes or data it is slow, or less exact.
  * SPDX-License-Identifier: MIT */
-#include "kernel.h" /* or "vec.h" */
+#include "kernel.h" /* or "vec/vec.h" */
 
 /* layernorm/two_pass.c, the rung to beat. */
 NL_INLINE void layernorm(nl_view v) {

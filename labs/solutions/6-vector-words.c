@@ -5,7 +5,7 @@
  * fails  Rows of fewer than four vectors, which use one chain; rows from memory, where the loads
  *        take the time.
  * SPDX-License-Identifier: MIT */
-#include "vec.h"
+#include "vec/vec.h"
 
 /* Elements i to i + k - 1 of x, with the residual added; zero in the other lanes. */
 NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {

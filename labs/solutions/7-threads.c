@@ -6,7 +6,7 @@
  * fails  Waking threads takes microseconds: 16384 elements or fewer get one thread.
  * SPDX-License-Identifier: MIT */
 #include "parallel.h"
-#include "vec.h"
+#include "vec/vec.h"
 
 enum { PIECE = 4096, FORK = 16384 };
 

@@ -5,7 +5,7 @@
  * fails  Short rows, where the ends of the loops take longer than the loops; and tensors beyond the
  *        caches, where y is read before it is written (optimized/rows_streaming.c does not).
  * SPDX-License-Identifier: MIT */
-#include "vec.h"
+#include "vec/vec.h"
 
 NL_INLINE vf load_x(nl_view row, size_t i, size_t k) {
     vf x = vload(row.t, row.x, i, k);

@@ -3,7 +3,7 @@
  * drives the steps, sums.c and output.c have the loops. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "vec.h"
+#include "vec/vec.h"
 
 /* How a rung computes a batch. */
 typedef struct batch_recipe {

@@ -5,7 +5,7 @@
 #pragma once
 
 #include "gate.h"
-#include "vec.h"
+#include "vec/vec.h"
 
 typedef int32_t vi __attribute__((vector_size(sizeof(vf))));
 

@@ -3,7 +3,7 @@
  * SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "vec.h"
+#include "vec/vec.h"
 
 #include <string.h>
 

@@ -4,7 +4,7 @@
 #pragma once
 
 #include "best.h"
-#include "vec.h"
+#include "vec/vec.h"
 
 enum { ROW_NORMS = NL_BIT(NL_LAYERNORM) | NL_BIT(NL_RMSNORM) | NL_BIT(NL_QWEN2_RMSNORM) };
 

@@ -2,7 +2,7 @@
  * terms are added to a much larger sum. SPDX-License-Identifier: MIT */
 #pragma once
 
-#include "vec.h"
+#include "vec/vec.h"
 
 /* In forward v is d = x - m. In backward v is gain * dy, and d is xhat. */
 typedef struct sums {

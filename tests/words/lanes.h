@@ -3,7 +3,7 @@
 #pragma once
 
 #include "words.h"
-#include "vec.h"
+#include "vec/vec.h"
 
 #include <stdio.h>
 

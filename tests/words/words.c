@@ -1,4 +1,4 @@
-/* Compares every word of optimized/vec.h with its scalar meaning (core/dtype.h, tested in
+/* Compares every word of optimized/vec/vec.h with its scalar meaning (core/dtype.h, tested in
  * tests/library/dtype.c). Compiled like the kernels, once for every instruction set. memory.c tests
  * the words that access memory. SPDX-License-Identifier: MIT */
 #include "lanes.h"
