@@ -260,5 +260,5 @@ static bool run(study_out *o, bool quick) {
 }
 
 const study study_casting = {"casting",
-                             "Does it matter where a framework rounds, in one layer and over 72?",
+                             "Does it matter where a framework rounds, in one layer and in 72?",
                              run};

@@ -118,10 +118,10 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
                       "quotes or control characters",
                       m->name, LOAD_ABOUT);
     if (!m->ops || m->ops >> NL_OPS)
-        return refuse(why, size, "%s: ops is %#x and should have bits below %#x", m->name, m->ops,
+        return refuse(why, size, "%s: ops is %#x, not in the range [1, %#x)", m->name, m->ops,
                       NL_BIT(NL_OPS));
     if (!m->dtypes || m->dtypes >> NL_DTYPES)
-        return refuse(why, size, "%s: dtypes is %#x and should have bits below %#x", m->name,
+        return refuse(why, size, "%s: dtypes is %#x, not in the range [1, %#x)", m->name,
                       m->dtypes, NL_BIT(NL_DTYPES));
     if (!m->passes || m->passes & ~passes_of(m->ops))
         return refuse(why, size, "%s: passes is %#x, but its layers have the passes %#x", m->name,

@@ -5,7 +5,7 @@
 #include "statistics.h"
 
 /* The number of rows that the output writes as one row of at most WIDE columns; a power of two.
- * Setting the coefficients costs as much as writing a joined row, so there are eight or more. */
+ * Setting coefficients costs as much as one joined row, so at least 8 joined rows use them. */
 static size_t together(size_t n, size_t columns) {
     size_t rows = 1;
     while (2 * rows * columns <= WIDE && 2 * rows <= PIECE && 16 * rows <= n) rows *= 2;

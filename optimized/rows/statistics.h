@@ -128,7 +128,7 @@ NL_INLINE bool is_certain(double per_c, totals s) {
 }
 
 /* The statistics of row r of v from the sums around m; reads the row again if the sums are not
- * certain. Rare paths take v's address; the row's view has no address and stays in registers. */
+ * certain. Rare paths get v: a row's view would leave registers if its address were taken. */
 NL_INLINE stats stats_from(const nl_view *v, size_t r, double per_c, float m, totals s,
                            row_recipe q) {
     if (!q.centred) return root_mean_square(*v, per_c, s, q);

@@ -139,7 +139,7 @@ def gain_at(k, m, j):
 
 
 def moved(k, m, what, i):
-    """The index of the element whose `what`, such as x or gamma, element i uses."""
+    """The index j: element i uses `what`, such as x or gamma, of element j."""
     if m.get("order") and what in m["order"][0]:
         return m["order"][1](i)
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0
