@@ -4,6 +4,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <time.h>
 
 /* The mean of the logarithms of both candidates' times in the quiet rounds. */
 static double time_of(const race_result *v) {
@@ -99,9 +100,12 @@ static void pool(const race_row *const *rows, size_t n, estimate *ratio, double 
 size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const char *tail,
                      const race_row *rows[PASSES_MAX]) {
     size_t n = 0;
-    for (const race_row *r = e->rows; r < e->rows + e->count && n < PASSES_MAX; r++)
-        if ((!uses || uses[r->pass]) && strcmp(r->how, how) == 0 && strcmp(r->tail, tail) == 0)
-            rows[n++] = r;
+    for (const race_row *r = e->rows; r < e->rows + e->count; r++) {
+        if ((uses && !uses[r->pass]) || strcmp(r->how, how) != 0 || strcmp(r->tail, tail) != 0)
+            continue;
+        if (n == PASSES_MAX) memmove(rows, rows + 1, --n * sizeof *rows);
+        rows[n++] = r;
+    }
     return n;
 }
 
@@ -115,6 +119,12 @@ static size_t keep_visited(const race_row **rows, size_t n) {
     return kept;
 }
 
+static void name_pass(const race_row *r, char *why, size_t size) {
+    const time_t when = (time_t)r->when;
+    const size_t n = strlen(why);
+    if (when) strftime(why + n, size - n, " (in the pass of %Y-%m-%dT%H:%M:%SZ)", gmtime(&when));
+}
+
 static void decide(const evidence *e, const bool *uses, const claim *c, setting *s) {
     const race_row *rows[PASSES_MAX];
     const size_t all = evidence_rows(e, uses, s->how, s->tail, rows);
@@ -124,7 +134,10 @@ static void decide(const evidence *e, const bool *uses, const claim *c, setting 
     s->measured = false;
     for (size_t i = 0; i < all; i++) {
         if (!rows[i]->ok) snprintf(s->why, sizeof s->why, "%s", rows[i]->why);
-        if (!rows[i]->ok && !claim_lacks(s->why)) return;
+        if (!rows[i]->ok && !claim_lacks(s->why)) {
+            name_pass(rows[i], s->why, sizeof s->why);
+            return;
+        }
         if (rows[i]->ok) rows[n++] = rows[i];
     }
     if (n == 0) return;

@@ -63,8 +63,8 @@ bool evidence_seal(const char *folder);
  * Leaves out copies and damaged passes. */
 void evidence_read_folder(evidence *e, const char *folder, bool quick, const char *kernels);
 
-/* The rows of a race in the passes that `uses` selects (NULL: all), in order of time. Returns their
- * number. */
+/* The last PASSES_MAX rows of a race in the passes that `uses` selects (NULL: all), in order of
+ * time. Returns their number. */
 size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const char *tail,
                      const race_row *rows[PASSES_MAX]);
 

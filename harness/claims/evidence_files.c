@@ -5,6 +5,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/stat.h>
 #include <time.h>
 
 /* The largest plausible logarithm of a ratio of two times. */
@@ -132,7 +133,8 @@ static origin origin_of(const char *folder) {
     origin o = {0};
     char path[4400], line[512];
     snprintf(path, sizeof path, "%.4096s/machine.txt", folder);
-    FILE *f = fopen(path, "r");
+    struct stat s; /* opening a pipe would wait */
+    FILE *f = stat(path, &s) == 0 && S_ISREG(s.st_mode) ? fopen(path, "r") : NULL;
     while (f && fgets(line, sizeof line, f))
         for (size_t k = 0; k < FACTS; k++) {
             const char *value = line + strlen(facts[k]);

@@ -93,20 +93,19 @@ static size_t least(size_t a, size_t b) {
     return a < b ? a : b;
 }
 
-/* The number of letters to insert, remove or replace (Levenshtein distance). */
+/* The number of letters to insert, remove, replace, or swap with their neighbour. */
 static size_t distance(const char *a, size_t m, const char *b, size_t n) {
-    size_t row[LONGEST + 1];
-    for (size_t k = 0; k <= n; k++) row[k] = k;
-    for (size_t i = 1; i <= m; i++) {
-        size_t before = row[0]; /* the distance to the left in the row above */
-        row[0] = i;
-        for (size_t k = 1; k <= n; k++) {
-            const size_t here = before + (a[i - 1] != b[k - 1]);
-            before = row[k];
-            row[k] = least(here, least(before, row[k - 1]) + 1);
+    size_t d[LONGEST + 1][LONGEST + 1]; /* d[i][k]: from i letters of a to k letters of b */
+    for (size_t i = 0; i <= m; i++)
+        for (size_t k = 0; k <= n; k++) {
+            d[i][k] = i + k;
+            if (!i || !k) continue;
+            d[i][k] = least(d[i - 1][k], d[i][k - 1]) + 1;
+            d[i][k] = least(d[i][k], d[i - 1][k - 1] + (a[i - 1] != b[k - 1]));
+            if (i > 1 && k > 1 && a[i - 1] == b[k - 2] && a[i - 2] == b[k - 1])
+                d[i][k] = least(d[i][k], d[i - 2][k - 2] + 1);
         }
-    }
-    return row[n];
+    return d[m][n];
 }
 
 static bool is_near(const char *text, size_t length, const char *name) {

@@ -10,6 +10,7 @@
 #include <math.h>
 #include <stdlib.h>
 #include <string.h>
+#include <sys/file.h>
 #include <sys/stat.h>
 #include <unistd.h>
 
@@ -45,9 +46,19 @@ bool report_can_write(const char *path) {
     return !is_new || remove(path) == 0 || cannot_write(path);
 }
 
+/* Locks a regular file until it is closed, and empties it. False: another process has locked it. */
+static bool is_alone(FILE *f) {
+    if (flock(fileno(f), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
+    return ftruncate(fileno(f), 0) == 0 || errno == EINVAL; /* EINVAL: a pipe or a device */
+}
+
 bool report_file(FILE **csv, const char *path, bool quick) {
-    *csv = path ? open_new(path, "w") : isatty(STDOUT_FILENO) ? NULL : stdout;
+    *csv = path ? open_new(path, "a") : isatty(STDOUT_FILENO) ? NULL : stdout;
     if (path && !*csv) return cannot_write(path);
+    if (path && !is_alone(*csv)) {
+        fprintf(stderr, "normlab: another process is writing %s; choose another --out\n", path);
+        return fclose(*csv), false;
+    }
     if (!path || machine_write_beside(path, quick, load_checksum())) return true;
     fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", path);
     return fclose(*csv), false;

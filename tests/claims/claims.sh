@@ -173,6 +173,10 @@ prints "simd,forward/f32/4x64/normal,"
 says "answers differ in 0 of "
 sed -i 's/,ok,/,fail,/' ev/p1/races.csv
 exits "a pass in which a kernel was wrong" 1 mine.txt --evidence ev
+prints "(in the pass of 2026-01-01T"
+mkdir ev/pipe && cp ev/p1/races.csv ev/pipe && mkfifo ev/pipe/machine.txt
+reports "a pipe as a pass's facts" 1 "left out: 1 damaged pass" mine.txt --evidence ev
+rm -r ev/pipe
 echo old >kept.csv
 reports "no passes" 1 "there is no whole pass in nowhere" mine.txt --evidence nowhere --out kept.csv
 check "  keep the earlier results" "$([ "$(cat kept.csv)" = old ] || shows cat kept.csv)"

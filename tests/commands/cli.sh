@@ -16,6 +16,7 @@ refuses "an unknown command" "'frobnicate'; see" frobnicate
 refuses "a command misspelt" "'chekc': did you mean check?" chekc
 answers "help of a command" 0 "normlab check [options]" help check
 refuses "a misspelt help" "did you mean help?" halp
+refuses "two letters swapped" "did you mean help?" hlep
 refuses "help of what is no command" "no command 'chek'" help chek
 for option in --help -h help; do exits "normlab $option" 0 $option; prints "Exit codes"; done
 commands=$(sed -n 's/^  \([a-z]\{1,\}\)  .*/\1/p' stdout)
@@ -133,6 +134,12 @@ if [ -f "$root/docs/results.md" ]; then
 fi
 check "  the machine's facts beside it" "$(for key in cpu compiler flags commit 'long double'; do
     grep -q "^$key: " new.machine.txt || echo "no $key"; done; grep -v '^[a-z0-9 _-]*: ' new.machine.txt)"
+if type flock >/dev/null 2>&1; then
+    exec 5>>new.csv && flock 5
+    refuses "--out of a file that another process writes" "another process is writing new.csv" check --out new.csv $good
+    exec 5>&-
+    check "  and keeps it" "$([ -s new.csv ] || echo empty)"
+fi
 refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.csv $good
 
 # Sends Ctrl-C as soon as the file has rows. The program sets its handler before it writes the file.
