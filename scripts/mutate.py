@@ -53,7 +53,7 @@ def all_mutants():
     from universalmutator import mutator
     found, strings = [], r'"(\\.|[^"])*"'
     for folder in FOLDERS:
-        for path in sorted((ROOT / folder).glob("*.[ch]")) if folder != "include" else []:
+        for path in sorted((ROOT / folder).rglob("*.[ch]")) if folder != "include" else []:
             lines = path.read_text().splitlines(keepends=True)
             bare = without_comments(lines)
             rules = ["universal.rules", "c_like.rules", "c.rules"]
