@@ -22,7 +22,7 @@ typedef struct nl_fork_times {
     float credit;  /* ns that trying the slower way may cost; negative: overspent */
     int left, way; /* way: ONE or ALL; left: how many more calls keep this way */
     bool trial;    /* is the way the slower one, on trial? */
-    bool soon;     /* the other way seemed faster a moment ago */
+    bool soon;     /* the other way was faster a moment ago */
     unsigned untimed;
 } times;
 
@@ -60,7 +60,7 @@ static double now_ns(void) {
 }
 
 /* Another program may slow down two calls in a row. So a way that suddenly seems slower is tried
- * once more after PAUSE calls, unless its credit is too low. The credit pays for the two calls. */
+ * once more after PAUSE calls, unless the credit is too low. The credit pays for the two calls. */
 static void choose_way(times *t, float elements) {
     const int best = better(t), other = best == ONE ? ALL : ONE;
     const float *last = t->ns[t->way], slow = (last[0] + last[1]) * elements;

@@ -16,8 +16,8 @@ typedef struct nl_tuning {
 } nl_tuning;
 
 /* The default fork thresholds, in elements. Backward's threaded rung divides the rows into short
- * runs, which are slow on one thread. So its threshold is a size at which threads certainly pay. It
- * is four times higher if threads sleep between calls. For other rungs, fork.h measures it. */
+ * runs, slow on one thread. So its threshold is a size at which threads certainly pay, four times
+ * higher if threads sleep between calls. For other rungs, fork.h measures whether threads pay. */
 enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 262144 };
 
 /* The defaults, overridden by the file that the environment variable NL_TUNING names; read once. If

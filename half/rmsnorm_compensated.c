@@ -3,7 +3,7 @@
  * gain   The sum is right to about its last digit, as long as the row's length times the square of
  *        the 16-bit rounding error is small.
  * fails  A square or the sum may leave the range of the storage type, as in rmsnorm_sum; then y is
- *        NaN here (Inf - Inf) and 0 in rmsnorm_sum. A square takes four operations.
+ *        NaN here (Inf - Inf) and 0 in rmsnorm_sum. Adding a square takes four operations.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

@@ -231,8 +231,8 @@ typedef struct nl_plan {
 /* Compute a problem on at most `threads` >= 1 threads, with nl_best() if impl is NULL. No call uses
  * more than max(64, 4 per processor) threads, or more than the process can start (a child of
  * fork(): one). Below the fork threshold (see nl_best()) the threaded implementations of optimized/
- * use one thread. With impl NULL a call also uses one thread if timing shows that more are no
- * faster; implementation and bits do not change. Another value of `threads` may select another
+ * use one thread. With impl NULL a call also uses one thread if timing shows that more save
+ * little; implementation and bits do not change. Another value of `threads` may select another
  * implementation, whose dgamma and dbeta differ in their last bits. If the status is not NL_OK,
  * nothing is written, and nl_message() names the error. n = 0 is NL_OK and accesses nothing. */
 NL_API nl_status nl_forward(const nl_impl *impl, const nl_problem *p, const nl_forward_args *a,

@@ -1,7 +1,7 @@
 /* idea   layernorm/backward.c, with a row's constants hoisted out of its loops. With d = x - mean
  *            mean(g * xhat) * xhat_i = slope * d_i,  slope = rstd^2 * mean(g * d)
  *        so the first loop is two sums, and the second computes dx, dgamma and dbeta from one d.
- * gain   Two multiplications fewer per element; dgamma shares its terms with dx.
+ * gain   Saves one multiplication per element, or two if dgamma is not wanted.
  * fails  The latency of the additions hides the multiplications, so the gain is small.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

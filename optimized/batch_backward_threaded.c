@@ -1,7 +1,7 @@
 /* idea   batch_backward_reverse on several threads, without prefetching. Each thread takes some
- *        channels or, if channels are few, some pieces of the samples. The pieces' sums are added
- *        in a fixed order, so the bits are the same with any number of threads. dx is streamed if
- *        nl_best() would choose batch_backward_streaming.
+ *        channels, or some pieces of the samples (by_channels() in run.c). The pieces' sums are
+ *        added in a fixed order, so the bits are the same with any number of threads. dx is
+ *        streamed if a thread's share of dx is large.
  * gain   Scales with the number of cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */

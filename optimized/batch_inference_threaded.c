@@ -1,5 +1,5 @@
 /* idea   batch_inference on several threads: each thread takes some channels, or some of the
- *        samples. y is streamed if nl_best() would choose batch_inference_streaming.
+ *        samples. y is streamed if a thread's share of y is large.
  * gain   Scales with the number of cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */

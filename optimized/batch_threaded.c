@@ -1,6 +1,6 @@
-/* idea   batch_reverse on several threads: each thread takes some channels or, if channels are few,
- *        some pieces of the samples; then all threads wait for the sums. y is streamed if nl_best()
- *        would choose batch_streaming.
+/* idea   batch_reverse on several threads: each thread takes some channels, or some pieces of the
+ *        samples (by_channels() in run.c); then all threads wait for the sums. y is streamed if a
+ *        thread's share of y is large.
  * gain   Scales with the number of cores that have caches or memory of their own.
  * fails  Waking threads takes microseconds: small problems get one thread.
  * SPDX-License-Identifier: MIT */

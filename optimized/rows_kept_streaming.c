@@ -1,6 +1,6 @@
 /* idea   rows_kept, storing y past the caches.
- * gain   The gain of rows_streaming. One loop reads and writes, so memory is never idle. A row of
- *        16 bits leaves room in the first-level cache for the kept floats.
+ * gain   The gain of rows_streaming. One loop reads and writes, so memory is never idle. A 16-bit
+ *        row leaves room in the first-level cache for the kept floats.
  * fails  Takes twice the time if y would have stayed in a cache for its next reader. Rows that
  *        share cache lines run the loop of rows_streaming.
  * SPDX-License-Identifier: MIT */

@@ -32,7 +32,7 @@ static size_t group_size(const nl_problem *p) {
     return p->op == NL_BATCHNORM ? p->n * p->s : p->c;
 }
 
-/* Element e of group g: its index, and the feature of its gamma. */
+/* The index of element e of group g. feature(): the index of its gamma. */
 static size_t at(const nl_problem *p, size_t g, size_t e) {
     return p->op == NL_BATCHNORM ? ((e / p->s) * p->c + g) * p->s + e % p->s : g * p->c + e;
 }
@@ -99,7 +99,7 @@ static bool is_spoilt(const job *k, size_t g) {
 
 /* A NaN or an infinity makes every sum NaN or infinite, so double suffices. If centred, all results
  * are NaN; otherwise finite values become 0 or, if there is a NaN, NaN. In inference finite values
- * may stay finite: then (x - mean) * rstd, of floats, is off by less than 2^-51 in double. */
+ * may stay finite: then (x - mean) * rstd, from floats, is off by less than 2^-51 in double. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;

@@ -1,7 +1,7 @@
 /* idea   rmsnorm/backward.c, with a row's constants hoisted out of its loops:
  *            mean(g * xhat) * xhat_i = slope * x_i,  slope = rstd^2 * mean(g * x)
  *        so the first loop is one sum of g * x, and the second computes dx and dgamma.
- * gain   Two multiplications fewer per element; dgamma shares its terms with dx.
+ * gain   Saves one multiplication per element, or two if dgamma is not wanted.
  * fails  The latency of the additions hides the multiplications, so the gain is small.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -1,5 +1,5 @@
 /* 16-bit rows, converted once: summing a row stores its x - K as floats, and writing the row reads
- * these floats. One loop sums and writes, but different rows. A row is at most one block of sums.
+ * these floats. One loop sums one row and writes another. A row is at most one block of sums.
  * SPDX-License-Identifier: MIT */
 #include "output.h"
 #include "vec/lines.h"
