@@ -1,5 +1,5 @@
 /* idea   Channels do not wait for each other. While the moments of one block of channels travel,
- *        this rank computes the moments of the next block, and then stores y of the previous block.
+ *        this rank stores y of the block before, and computes the moments of the block after.
  * gain   Hides the network behind the computation, if MPI moves messages between its calls.
  * fails  Needs one allreduce for each block, which costs BLOCKS times as much if latency dominates.
  *        Most MPI libraries make progress only inside their calls, so little may overlap.

@@ -59,8 +59,8 @@ NL_INLINE void nl_groups_put(nl_view v, nl_job *job, bool rows, size_t j0) {
     nl_job_free(job);
 }
 
-/* Works on blocks of groups. While the moments of a block travel, this rank computes the moments of
- * the next block, and then stores y of the previous block. */
+/* Works on blocks of groups. While the moments of a block travel, this rank stores y of the block
+ * before, and computes the moments of the block after. */
 NL_INLINE void nl_in_blocks(nl_view v, const nl_ranks *r, bool rows, size_t groups, size_t block) {
     nl_job job[2];
     size_t before = 0, b = 0;

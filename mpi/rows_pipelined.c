@@ -1,5 +1,5 @@
-/* idea   Works on blocks of rows. While the partial results of a block travel, this rank reads the
- *        next block, and then stores y of the previous block.
+/* idea   Works on blocks of rows. While the partial results of a block travel, this rank stores y
+ *        of the block before, and reads the block after.
  * gain   Hides the network behind the computation, and a block of ROWS rows may still be in a cache
  *        when its y is computed.
  * fails  Pays one latency for each block, as batchnorm_overlapped.c does.

@@ -12,7 +12,7 @@ void random_seed(uint64_t number);
 void random_words(uint64_t stream, uint64_t index, uint32_t out[4]);
 
 /* Random numbers: uniform in (0, 1), with 32 random bits; or standard normal, by the inverse of the
- * distribution function. Normal numbers use only +, -, *, / and sqrt; the error is about 1e-9. */
+ * distribution function. Normal numbers use only + - * /, sqrt, frexp; the error is about 1e-9. */
 double random_uniform(uint64_t stream, uint64_t index);
 double random_normal(uint64_t stream, uint64_t index);
 

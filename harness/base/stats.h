@@ -16,7 +16,7 @@ typedef struct estimate {
  * from the binomial distribution. Sorts the values in place. confidence: for example 0.95. */
 estimate stats_median(double *values, size_t n, double confidence);
 
-/* The fewest passes, or sittings, that give an interval. */
+/* The fewest passes, or sittings (evidence.h), whose differences give an interval. */
 enum { PASSES_ENOUGH = 3, PASSES_MAX = 1000 };
 
 /* A process, or a visit of a race, is undisturbed if its time is at most this factor times the

@@ -283,7 +283,7 @@ static const char *option_expected(const char *option) {
         {"gain=", "gain=K with a finite K"},
         {"momentum=", "momentum=M with M from 0 to 1"},
         {"parameters=", "the type of x, as parameters=f16 in an f16 case"},
-        {"inner=", "inner=ROWS with 1 or more"},
+        {"inner=", "inner=ROWS with ROWS 1 or more"},
     };
     for (size_t i = 0; i < sizeof values / sizeof *values; i++)
         if (strncmp(option, values[i][0], strlen(values[i][0])) == 0) return values[i][1];
@@ -292,7 +292,7 @@ static const char *option_expected(const char *option) {
            "momentum=M, threads=N, team=N, inner=ROWS, gap=ELEMENTS, gap-TENSOR=ELEMENTS, "
            "outer-gap=ELEMENTS, outer-gap-TENSOR=ELEMENTS, "
            "stores=cached, stores=streaming, streaming, rotating, cold, skew=BYTES or "
-           "skew-ARGUMENT=BYTES (a multiple of 4, or for a tensor of its element's size)";
+           "skew-ARGUMENT=BYTES (a multiple of 4; for a tensor, of its element's size)";
 }
 
 /* Did an earlier option have this option's name? Each option ends with '\0'. `in-place` may occur

@@ -14,7 +14,7 @@ typedef struct place {
     bool centred; /* the layer subtracts the group's mean */
 } place;
 
-/* A kind; docs/results.md lists their names. */
+/* A kind; docs/results.md lists all kinds. */
 typedef struct data_kind {
     double (*value)(place at, double k); /* NULL: x is in a file */
     double k;

@@ -135,8 +135,8 @@ static const char *const suite[] = {
 #define WHOLE_VECTORS "/3x{256,260,768,1024,4096,8192}/normal"
 #define WHOLE_PLANES "/{9x1024,3x4x1024}/normal"
 
-/* More cases for few implementations: every size up to a few hundred, and tensors above 8 MiB, the
- * usual size of a stack. suite_cases() also draws large cases. */
+/* More cases, if few implementations are checked: every size up to a few hundred, and tensors
+ * above 8 MiB, the usual size of a stack. suite_cases() also draws large cases. */
 static const char *const thorough_suite[] = {
     "{layernorm,rmsnorm}/{forward,backward}/f32/1x2100001/normal",
     ROWS "/{forward,backward}/f32/{2x{131..1100},{4..140}x5}/normal",

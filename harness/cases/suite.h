@@ -20,7 +20,7 @@ typedef enum suite_depth { SUITE_FOR_ALL, SUITE_FOR_FEW, SUITE_LONG } suite_dept
 bool suite_cases(case_list *list, suite_depth depth, uint64_t seed, char *error, size_t error_size);
 
 /* Name of group i of the short suite's cases; NULL past the last group. The short suite has the
- * first cases for every implementation, from the simplest to the hardest. */
+ * cases to try first, from the simplest to the hardest. */
 const char *short_suite_subject(size_t group);
 
 /* Adds the group's cases that the implementation accepts, which may be none. */

@@ -65,8 +65,8 @@ static void frequency(exam *e) {
     exam_add(e, "frequency", spread > 0.05 ? FINDING_NOTE : FINDING_GOOD,
              "Speed changes while we measure: see `governor`, `turbo` and `others`; compare only "
              "what was measured in turns",
-             "%.2f GHz if a 64-bit multiplication takes %d cycles; spread %.1f %% (10th to 90th of "
-             "%d readings)",
+             "%.2f GHz if a 64-bit multiplication takes %d cycles; spread %.1f %% (10th to 90th "
+             "percentile of %d readings)",
              middle, MULTIPLY_CYCLES, 100 * spread, n);
 }
 #else

@@ -1,4 +1,4 @@
-/* All code outside of the kernels that depends on the processor. SPDX-License-Identifier: MIT */
+/* Functions outside of the kernels that depend on the processor. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdbool.h>

@@ -1,4 +1,4 @@
-/* All code that depends on the operating system's interface: Linux, macOS.
+/* Functions that Linux and macOS implement differently.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

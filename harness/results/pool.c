@@ -252,7 +252,7 @@ bool pool_read(const char *folder, results *out, char *error, size_t error_size)
     bool ok = count > 0;
     if (!ok)
         snprintf(error, error_size,
-                 "%s has no FOLDER/PASS/bench-1.csv, or only passes of an older version: measure "
+                 "%s has no PASS/bench-1.csv, or only passes of an older version: measure "
                  "them again",
                  folder);
     out->parts = ok ? calloc(count, sizeof *out->parts) : NULL;

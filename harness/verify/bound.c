@@ -8,7 +8,7 @@
 
 static const double u = 0x1p-24;
 
-/* The error of silu(gate): 2 units of an exp, at most 5 after the sigmoid; and two products. */
+/* The error of silu(gate): exp has 2 units, so sigmoid has at most 5; two products follow. */
 enum { SILU = 8 };
 
 bool exact_data(const instance *in) {

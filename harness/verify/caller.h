@@ -18,9 +18,9 @@ typedef struct caller {
 bool caller_start(caller *k, const instance *in, int threads, bool by_clock);
 
 /* caller_ready() runs the process up to the call; with TURN_WARM it reads the buffers first.
- * caller_call() runs the call (without TURN_CALLS: none), stops the process, and returns the time
- * in ns: unless by_clock, processor time, since other programs may run too. False: why describes
- * what the kernel did. */
+ * caller_call() runs the call (without TURN_CALLS: none), stops the process, and sets *ns: elapsed
+ * time if by_clock, otherwise processor time, since other programs may run too. False: why
+ * describes what the kernel did. */
 bool caller_ready(caller *k, int turn);
 bool caller_call(caller *k, double *ns);
 

@@ -118,7 +118,7 @@ void error_record_close(error_record *e) {
     *e = (error_record){0};
 }
 
-/* Rounds up to four digits, so that the record is not below the error; up to 1e-6 becomes 0. */
+/* Rounds up to four digits, so that the record is not below the error; 1e-6 and less become 0. */
 static double rounded_up(double u) {
     char text[32];
     if (u <= 1e-6) u = 0;

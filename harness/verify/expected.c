@@ -109,8 +109,8 @@ static void add_underflow(expected_value *out, double times) {
 }
 
 /* A kernel may compute gain * rstd first, which may leave float's range although the result does
- * not. This factor multiplies numbers of size `size`; or the factor / `by` multiplies numbers `by`
- * times as large. */
+ * not. This factor multiplies numbers of size `size`. A kernel may divide the factor by `by`, and
+ * then multiply numbers `by` times as large. */
 static void fold(const expectations *d, size_t g, double gain, double size, size_t by,
                  expected_value *out) {
     const double whole = fabs(gain) * (double)d->want->rstd[g], factor = whole / by;
@@ -436,7 +436,7 @@ bool expected_near(nl_dtype t, const plain *it, double floor, double got, double
 }
 
 /* Rounding keeps the order of numbers, so a stored number lies between the rounded ends of the
- * float's interval. Ends within half of got's spacing round to it. */
+ * float's interval. Ends within half of got's spacing round to got. */
 bool expected_rounded(const expected_value *d, double got) {
     if (isnan(d->blur) || !isfinite(d->low) || !isfinite(d->high)) return true;
     const double unit = unit_of(d->dtype), least = fabs(got) * unit / 2;

@@ -9,8 +9,8 @@ arena *isolate_arena(size_t bytes);
 
 /* Calls in->impl on its instance in a child process. The outputs come back only if the instance is
  * in the arena. Then the kernels in the table use two processes, one for our own and one for added
- * kernels, until a kernel ends its process. Every other call gets a fresh process. False: why
- * describes what the kernel did. */
+ * kernels, until a call fails. Every other call gets a fresh process. False: why describes what the
+ * kernel did. */
 bool isolate_call(const instance *in, int threads, char *why, size_t why_size);
 
 /* If set, this function gets what a kernel prints, call by call, and printing is no failure. */

@@ -51,7 +51,7 @@ bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examina
 
 /* impl failed on *c with *v. Tries smaller sizes, ordinary data and fewer options, for a few
  * seconds at most, and keeps in *c and *v the smallest case that fails in the same way. False:
- * there is no smaller case. */
+ * found no smaller case. */
 bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);
 
 /* Threads, and callbacks that get the context. */

@@ -22,7 +22,7 @@ typedef struct call_record {
     nl_tuning tuning;
     enum { REQUEST_CALL, REQUEST_SCRATCH, REQUEST_TURNS } request;
     size_t scratch_bytes;  /* the answer to REQUEST_SCRATCH */
-    size_t bytes[NL_ARGS]; /* sizes of the buffers, for REQUEST_TURNS */
+    size_t bytes[NL_ARGS]; /* sizes of the buffers */
 
     enum { CALL_WAITS, CALL_RUNS, CALL_RETURNED } state;
     nl_status status;
