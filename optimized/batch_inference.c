@@ -1,6 +1,6 @@
 /* idea   batchnorm/inference.c in vectors: computes rstd * gamma once per channel, so that an
  *        element costs a subtraction and an FMA. Short rows are written as one long row.
- * gain   As fast as copying. To fold the mean in as well, y = x * a + b, would save no time and
+ * gain   As fast as copying. Folding in the mean, too (y = x * a + b), would save no time and
  *        multiply the error by mean/sigma.
  * fails  For a single sample, computing rstd is most of the work.
  * SPDX-License-Identifier: MIT */

@@ -32,9 +32,9 @@ typedef struct ref_outputs {
 
 size_t ref_groups(const nl_problem *p);
 
-/* Forward fills xhat to running_var, inference xhat to magnitude. Backward computes xhat to
- * magnitude anew, without saved statistics, then dx to dbeta_scale. With a gate, the arrays of the
- * gate are filled, too. False: out of memory. */
+/* Forward fills the arrays from xhat to running_var, inference from xhat to magnitude. Backward
+ * computes xhat to magnitude anew, without saved statistics, then dx to dbeta_scale. With a gate,
+ * the arrays of the gate are filled, too. False: out of memory. */
 bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *out, int threads);
 
 /* The gain of feature j: 1, gamma or 1 + w. */

@@ -58,7 +58,7 @@ comparison stats_verdict(estimate log_ratio, double band, double margin);
 /* The band of an A/A candidate: the larger absolute value of its interval's two ends. */
 double stats_band(estimate log_ratio);
 
-/* Is a time below the limit by more than margin and band? log_ratio: log of time over limit. */
+/* Is a time below the limit by more than margin plus band? log_ratio: log of time over limit. */
 bool stats_impossible(estimate log_ratio, double band, double margin);
 
 /* Estimates how many rounds, in addition to n, resolve the verdict; 0: it is resolved. */

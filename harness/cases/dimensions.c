@@ -226,7 +226,7 @@ static bool matches(const char *globs, size_t length, const char *spelling) {
     return found != negated;
 }
 
-/* Do the conditions of `class` allow the class `spelling` of `other`? */
+/* Do the conditions of `class` allow class `spelling` of dimension `other`? */
 static bool allows(const char *class, const struct dimension *other, const char *spelling) {
     const size_t name = strlen(other->name);
     for (const char *at = class; (at = strstr(at, " @")); at++)

@@ -70,7 +70,7 @@ typedef struct row_pair {
     const result *a, *b;
     size_t cases;   /* 0: one row; else how many cases an implementation's mean covers */
     bool refused;   /* cannot be compared, for the reason in `why` */
-    bool relative;  /* both are pools: compares ratios of time and baseline time */
+    bool relative;  /* both are pools: compares their ratios to the baseline */
     bool no_band;   /* an A/A band is missing; the margin replaces it */
     estimate ratio; /* log of B over A, times or shares of the limit; NAN if refused */
     double band;    /* a log; NAN if refused */
@@ -98,8 +98,8 @@ bool pool_is(const char *path);
  * different kernels or machines. */
 bool pool_read(const char *folder, results *out, char *error, size_t error_size);
 
-/* A logarithm from each pass: of the time, of the share of the limit, or of the baseline's time
- * over the time, in all rounds or in quiet rounds. */
+/* A logarithm from each pass: of the time, of the share of the limit, or of the speedup, in all
+ * rounds or in quiet rounds. */
 typedef enum pass_value { PASS_TIME, PASS_SHARE, PASS_SPEED, PASS_QUIET } pass_value;
 
 /* The middle of a row's passes. With three passes or more, stats_middle() gives the interval; with

@@ -32,8 +32,8 @@ void answer_free(answer *a);
 
 /* The largest error that a method may make on given data, derived in docs/verification.md. */
 
-/* A bound in units of 2^-24. probable: the smaller of the certain bound and one that a right kernel
- * breaks less than once in 10^16 sums. */
+/* A bound in units of 2^-24. probable: the smaller of the certain bound and a bound that a right
+ * kernel breaks less than once in 10^16 sums. */
 typedef struct bound {
     double probable, certain;
 } bound;

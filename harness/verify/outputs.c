@@ -173,7 +173,7 @@ static void describe_worst(const nl_problem *p, const tally *t, verdict *v) {
 verdict outputs_check(const instance *in, const answer *a) {
     const nl_problem *p = &in->c->problem;
     if (in->impl && (in->impl->lanes < 1 || in->impl->lanes > LANES_MAX))
-        return failure(".lanes should be from %s: no other has a bound", "1 to 256");
+        return failure(".lanes should be from %s: no other number has a bound", "1 to 256");
     if (p->n == 0) return check_untouched(in);
     for (nl_arg s = 0; s < NL_ARGS; s++)
         if (in->at[s] && in->data->input[s] && !instance_consumes(in, s) &&

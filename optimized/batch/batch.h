@@ -26,7 +26,7 @@ enum {
     SHORT = 32,           /* channels with fewer values per sample are read as columns */
     PIECE = 256,          /* rows of columns summed in float; pieces are added in double */
     BLOCK = 16,           /* rows summed separately, then added to the piece's earlier blocks */
-    SPAN = 16384,         /* elements of a channel in a piece, if it is read as runs */
+    SPAN = 16384,         /* elements of a channel in a piece, if channels are runs */
     RUN = 16 * SUM_BLOCK, /* elements of a run summed in float; these sums are added in double */
     CACHED = 524288,      /* bytes of x (and dy) that stay in a core's cache between two readings */
     LANES = VLEN < 4 ? 4 : 16 /* fewest accumulators of a sum: 16 rows of a block, or 4 vectors */

@@ -6,7 +6,7 @@
 
 #include <float.h>
 
-/* For any m, with d = x - m and c = E[d]: the mean is m + c and var is E[d^2] - c^2 (rounded). */
+/* For any m, d = x - m and c = E[d]: the mean is m + c, var is E[d^2] - c^2, up to rounding. */
 NL_INLINE void from_sums(const work *w, strip *s) {
     const double per = w->per_count;
     const float eps = w->v.eps, *m = s->m;
