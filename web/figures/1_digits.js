@@ -103,7 +103,7 @@
             this.y = f.surface(140, "y: rings are exact, dots are computed");
             for (const [key, label] of [["of", "E[x²], as computed"], ["square", "mean², as computed"],
                                         ["variance", "variance"], ["due", "exact variance"], ["rstd", "rstd"],
-                                        ["apart", "floats from mean² to E[x²]"], ["left", "right bits of y"],
+                                        ["apart", "from mean² to E[x²], in floats"], ["left", "right bits of y"],
                                         ["error", "largest error of y, units of one rounding"]])
                 f.fact(key, label);
         },

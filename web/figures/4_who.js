@@ -64,7 +64,7 @@
                 }
             }
             f.pictures.append(element("p", {class: "nf-legend"}, "Rows are channels, columns places; the numbers are y. " +
-                "Framed: shares the statistics of the chosen cell. Red: moved; strong red: by over 0.3. Dashed: padding."));
+                "Framed: shares the statistics of the chosen cell. Red: moved, strong red by more than 0.3. Dashed: padding."));
             f.fact("moved", "outputs that moved"), f.fact("others", "of them, moved by another sample"), f.fact("shares", "statistics are of");
         },
         draw(f, s) {
