@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Loads OpenBLAS on one thread. False: `why` has the reason. blas_version(): its configuration. */
+/* Loads OpenBLAS for one thread. False: `why` has the reason. blas_version(): its configuration. */
 bool blas_open(const char **why);
 const char *blas_version(void);
 

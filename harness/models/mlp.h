@@ -44,7 +44,7 @@ double mlp_gradient(mlp *net, size_t rows, const float *x, const unsigned char *
 
 void mlp_step(mlp *net, float rate, float momentum);
 
-/* The number of parameters of the hidden layers, which a norm follows. They come first. */
+/* The number of parameters of the layers that a norm follows: these parameters come first. */
 size_t mlp_hidden(const mlp *net);
 
 /* Drawn digits, the same on every machine. */

@@ -22,8 +22,8 @@ static size_t elements(const network *net) {
     return net->rows * net->width;
 }
 
-/* Matrix k of He's initialization. The variance is gain / width; gain is 2 if a ReLU halved the
- * mean square of the input, otherwise 1. */
+/* Matrix k of He's initialization. The variance is gain / width (if stretch is 1); gain is 2 after
+ * a ReLU, which halves the mean square, and in PLAIN; otherwise 1. */
 static const float *matrix(work *w, size_t k, double gain, bool transposed) {
     size_t c = w->net->width;
     const float *normal = w->net->normal + k * c * c;
@@ -51,8 +51,8 @@ static void add(const network *net, float *to, const float *from) {
     for (size_t i = 0; i < elements(net); i++) to[i] += from[i];
 }
 
-/* Zeroes the elements of `to` for which `by` is not positive. The result is ReLU if by == to, and
- * ReLU's derivative if `by` is ReLU's output. */
+/* Zeroes the elements of `to` for which `by` is not positive. This is ReLU if by == to, and ReLU's
+ * backward pass if `by` is ReLU's output. */
 static void rectify(const network *net, float *to, const float *by) {
     for (size_t i = 0; i < elements(net); i++)
         if (!(by[i] > 0)) to[i] = 0;

@@ -52,8 +52,8 @@ static void build_forward(plan *k) {
     ggml_build_forward_expand(k->graph, t);
 }
 
-/* The graph that ggml's own differentiation makes of the norm and the multiplication. dgamma is
- * computed first, because dx may overwrite dy. */
+/* Builds the graph that ggml's differentiation would make of the norm and the multiplication.
+ * dgamma is computed first, because dx may overwrite dy. */
 static void build_backward(plan *k) {
     struct ggml_context *g = k->context;
     struct ggml_tensor *t = matrix(k, DY), *x = matrix(k, X);
@@ -90,8 +90,8 @@ static plan *find_plan(const plan *wanted) {
     return k;
 }
 
-/* The thread pool is kept between calls, as in llama.cpp. In a ggml without OpenMP, the pool's
- * threads sleep between calls; otherwise they would spin while the next candidate is timed. */
+/* The thread pool is kept between calls, as in llama.cpp. With poll = 0, the threads of a ggml
+ * without OpenMP sleep between calls, instead of spinning while the next candidate is timed. */
 static struct ggml_threadpool *pool_of(int threads) {
     static struct ggml_threadpool *pool;
     static int size;

@@ -11,7 +11,7 @@
 enum { ONES, ZEROS, MEANS, X, Y, PARAMETERS, KEPT = PARAMETERS + 4 };
 
 /* Returns a cached array of at least `size` floats: a gain of ones, a shift of zeros, unwanted
- * means, 16-bit x and y as floats; the last gamma, its 16-bit values, and the same of beta. */
+ * means, 16-bit x and y as floats; the last gamma, its 16-bit values, and both for beta. */
 static float *keep(int which, size_t size) {
     static struct {
         float *at;
@@ -106,7 +106,7 @@ static bool takes(nl_op op, nl_dtype t) {
     return run_parts(&p, parts, sizeof parts / sizeof *parts, 1);
 }
 
-/* NL_WELFORD: LayerNorm's short rows and bf16; other rows take two passes (onnxruntime#31973). */
+/* Short rows and bf16 of LayerNorm take Welford's method, others two passes (onnxruntime#31973). */
 #define IMPL(layer, op, pass)                                                                     \
     {                                                                                             \
         .name = "peer/onnxruntime_" layer, .isa = "c", .ops = NL_BIT(op), .passes = NL_BIT(pass), \

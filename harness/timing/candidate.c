@@ -69,8 +69,8 @@ static void move(const limit_candidate *a, limit_job j) {
     limit_move(&j, j.bytes < FORK_BYTES ? 1 : a->threads);
 }
 
-/* Copies all tensors together, with inputs of the same length such as gamma and beta of a single
- * row; before that, copies the other arrays one by one. */
+/* Moves all tensors together, with inputs of the same length such as gamma and beta of a single
+ * row; before that, reads or writes the other arrays one by one. */
 static void limit_call(void *context, size_t turn) {
     const limit_candidate *a = context;
     const instance *in = fixture_next(a->on);

@@ -17,7 +17,7 @@
 #include <time.h>
 #include <unistd.h>
 
-/* Larger outputs are compared after a random half of the calls. */
+/* Outputs with more elements than this are compared after a random half of the calls. */
 enum { ALWAYS_COMPARED = 1 << 17 };
 
 typedef struct field field;

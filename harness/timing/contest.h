@@ -16,7 +16,7 @@ typedef struct contest {
     uint64_t seed;  /* seed of the data (random_seed) */
     bool (*interrupted)(void);
     /* Results. */
-    verdict v; /* verdict on MINE; if it is not ok, nothing was timed */
+    verdict v; /* verdict on MINE; if it is not ok, t has no times */
     timing t[CONTENDERS];
 } contest;
 

@@ -24,8 +24,8 @@ void fixture_free(fixture *f);
 /* The set of buffers for the next call: the sets rotate. */
 instance *fixture_next(fixture *f);
 
-/* Call this before a series of calls. Puts the case's inputs and outputs of NaN into the set that
- * the last call will use, so that errors in this set come from these calls. */
+/* Call this before a series of calls. In the set that the last call will use, restores the case's
+ * inputs and fills the outputs with NaN, so that errors in this set come from these calls. */
 void fixture_begin(fixture *f, size_t calls);
 
 /* Is fixture_prepare() necessary before every call? fixture_prepare() restores on `threads`

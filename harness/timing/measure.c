@@ -35,7 +35,7 @@ static double time_reading(const measure *m) {
 }
 
 /* One untimed call wakes threads that slept during the other candidates' turns and warms the
- * buffers. Then follow up to six more, at most about an eighth of the timed calls. Their number is
+ * buffers. Up to six more follow, at most about an eighth of the timed calls. Their number is
  * random, so that the verified last call varies. */
 static size_t untimed_calls(size_t calls, size_t random) {
     return 1 + random % ((calls < 48 ? calls : 48) + 8) / 8;
