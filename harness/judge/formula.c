@@ -62,7 +62,7 @@ static long double towards_zero(nl_dtype t, long double v) {
     return ref_round(t, near - copysignl(off, near));
 }
 
-/* Rounds v to an 8-bit type, to TF32, or to the grid. */
+/* Rounds v to an 8-bit type, to TF32, to 4 bits, or to the grid. */
 static long double narrowed(const formula *r, long double v) {
     static const struct {
         int bits, least;
@@ -216,7 +216,7 @@ static long double between_parts(const workspace *w, const formula *r, size_t g)
     return between / (long double)m;
 }
 
-/* Returns what a wrong E[x^2] - mean^2 adds to the variance. */
+/* Returns what a wrong E[x^2] - mean^2, or an average over parts, adds to the variance. */
 static long double variance_error(const workspace *w, const formula *r, size_t g) {
     const long double mean = w->mean[g];
     if (r->variance < MEAN_ADDED) return 0;

@@ -173,8 +173,8 @@ static bool find_first_mean(const enquiry *q, char *cause, size_t size) {
     return true;
 }
 
-/* Methods that correct a number near the mean have two typical mistakes: only row 0 is wrong, or
- * only rows of zero variance are wrong. */
+/* Methods that correct a number near the mean have two typical mistakes: one makes only row 0
+ * wrong, the other only rows of zero variance. */
 static bool find_near_mean(const enquiry *q, char *cause, size_t size) {
     const region *r = &q->wrong[q->shown];
     const nl_method method = q->shell.impl->method;
@@ -221,8 +221,8 @@ static bool find_length(const enquiry *q, char *cause, size_t size) {
     data_free(&data), free(rest);
     if (right)
         snprintf(cause, size,
-                 "right in rows of %d. Here each row has a wrong factor or offset: its sums of %zu "
-                 "terms are inexact or incomplete",
+                 "right in rows of %d elements. Here each row has a wrong factor or offset: its "
+                 "sums of %zu terms are inexact or incomplete",
                  SHORT, p->c);
     return right;
 }

@@ -37,8 +37,8 @@ static bool name_place(judgement *j) {
     return true;
 }
 
-/* If each feature of y is off by a factor or a constant of its own, and gamma or beta was not
- * given, asks for it. NULL: not so, or out of memory. */
+/* If each feature of y is off by a factor or a constant of its own, asks whether gamma or beta,
+ * which was not given, was left out. NULL: not so, or out of memory. */
 static const char *ask_for_parameters(const judgement *j) {
     const subject *s = &j->s;
     const size_t count = s->p->n * s->p->c * s->p->s, c = s->p->c, each = count / c;

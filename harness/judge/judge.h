@@ -1,5 +1,5 @@
-/* Compares the outputs of any program with the reference, within the bound of our own kernels, and
- * finds the likely mechanism of the errors. SPDX-License-Identifier: MIT */
+/* Compares the outputs of any program with the reference, within the bound of a two-pass kernel,
+ * and finds the likely mechanism of the errors. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "base/npy.h"
@@ -18,7 +18,7 @@ typedef struct submission {
     nl_dtype type[NL_ARGS]; /* types of the saved dgamma and dbeta */
 } submission;
 
-/* The score of a submission: every number in the units and by the bound of `normlab check`. */
+/* The score of a submission, in the units of `normlab check`, by the bound of a two-pass kernel. */
 typedef struct score {
     size_t count, exact;     /* all elements; elements equal to the exact value rounded once */
     double rms;              /* of the finite errors of y or dx, in units */
@@ -26,9 +26,9 @@ typedef struct score {
     size_t judged, unjudged; /* numbers with a bound and impossible numbers; all other numbers */
     size_t beyond;           /* numbers beyond their bound, and impossible numbers */
     size_t impossible;       /* impossible numbers */
-    size_t certain;          /* numbers beyond the certain bound, too, and impossible numbers */
+    size_t certain;          /* numbers beyond the certain bound, and impossible numbers */
     size_t groups;           /* rows, or channels */
-    size_t groups_judged;    /* groups without an unjudged number */
+    size_t groups_judged;    /* groups whose elements were all judged */
     size_t groups_beyond;    /* rows or channels with a wrong element of y or dx */
     double largest;          /* units */
     struct {

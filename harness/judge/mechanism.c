@@ -15,7 +15,7 @@ static bool is_local(const formula *f) {
            !f->carried && !(f->shifted & OF_ROWS) && (f->permuted & ~OF_GAMMA) == 0;
 }
 
-/* In long outputs, tests only the rows with most wrong numbers, which rule out most mistakes. */
+/* In long outputs, selects the rows with most wrong numbers; they rule out most mistakes. */
 static bool screen(workspace *w) {
     enum { LONG = 1 << 16, SHORT = 1 << 14 };
     const size_t row = w->s->p->c, each = (SHORT / row > 2 ? SHORT / row : 2) * row;
@@ -163,7 +163,7 @@ bool mechanism_find(const subject *s, const region *wrong, mechanism *out) {
     if (wrong->box >= 8 && wrong->box < wrong->count && 2 * wrong->wrong >= wrong->box)
         made = retry(&part, ONLY_THERE, out);
     part.only = NULL;
-    bool others = false; /* with one output only, the second test would repeat the first */
+    bool others = false; /* with one output only, this test would repeat the first */
     for (nl_arg o = 0; o < NL_ARGS; o++)
         if (o != wrong->output) others |= part.got[o] != NULL, part.got[o] = NULL;
     if (made && !is_explained(out) && wrong->wrong && others)

@@ -33,7 +33,7 @@ void families_add(mistake_list *l, workspace *w);
 /* Adds the mistakes with a number that is read from the outputs, such as a limit. */
 void observed_add(mistake_list *l);
 
-/* Returns the median over the groups of the eps that best explains a group's scale. Negative: no
+/* Finds each group's eps that best explains the group's scale; returns their median. Negative: no
  * fit. */
 double fit_eps(workspace *w);
 
@@ -67,7 +67,7 @@ enum { HYPOTHESES_MAX = MISTAKES_MAX };
 
 #define ONLY_THERE "only there: "
 
-/* The tested hypotheses, best first; among equal ones, fitted ones last. */
+/* The tested hypotheses: first the likely ones, the simplest first; then the others, best first. */
 typedef struct mechanism {
     hypothesis found[HYPOTHESES_MAX];
     size_t count, likely; /* likely: number of first hypotheses that fit equally well */

@@ -64,5 +64,4 @@ static bool run(study_out *o, bool quick) {
     return ok;
 }
 
-const study study_ablation = {"ablation", "What of a norm does the work: recentring or rescaling?",
-                              run};
+const study study_ablation = {"ablation", "What makes a norm work: recentring or rescaling?", run};

@@ -18,8 +18,8 @@ static const step_shape shapes[] = {
 };
 enum { SHAPES = sizeof shapes / sizeof *shapes, TOKENS = 128 };
 
-/* The steps: one token after tokens in the cache, a prompt, and a training step. The GRU's steps
- * differ in rows. */
+/* The steps: one token after tokens in the cache, a prompt, and a training step. A GRU's rows
+ * are its batch. */
 static const struct mode {
     const char *name;
     size_t rows, past;

@@ -1,4 +1,4 @@
-/* How many flops per second, when nothing is loaded? One chain of multiply-adds waits for each
+/* How fast are multiply-adds if nothing is loaded? One chain of multiply-adds waits for each
  * result; several chains hide that latency, until all units are busy.
  * SPDX-License-Identifier: MIT */
 #include "base/clock.h"
@@ -42,5 +42,5 @@ static bool run(study_out *o, bool quick) {
     return true;
 }
 
-const study study_peak = {"peak", "How many flops a second, when nothing is loaded or stored?",
+const study study_peak = {"peak", "How many flops a second are possible without loads and stores?",
                           run};

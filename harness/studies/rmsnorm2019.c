@@ -61,5 +61,6 @@ static bool run(study_out *o, bool quick) {
     return ok;
 }
 
-const study study_rmsnorm2019 =
-    {"rmsnorm2019", "What did the RMSNorm paper measure, and what does it come to here?", run};
+const study study_rmsnorm2019 = {"rmsnorm2019",
+                                 "What did the RMSNorm paper measure, and what do we measure here?",
+                                 run};

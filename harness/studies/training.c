@@ -70,7 +70,7 @@ static bool learn(const plan *p, const digits *all, unsigned seed, double *error
     return true;
 }
 
-/* The median over seeds, and the interval that contains it. */
+/* Emits the median over the seeds; the interval is the range of all seeds. */
 static bool learn_all(study_out *o, const char *panel, const plan *p, const digits *all,
                       unsigned seeds, double x) {
     double errors[SEEDS];
