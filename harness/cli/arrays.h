@@ -26,7 +26,7 @@ typedef struct array_option {
 } array_option;
 
 typedef struct arrays {
-    const array_option *own;   /* the command's options, from OWN on; each has a value */
+    const array_option *own;   /* the command's options, from OWN on; each takes a value */
     int own_inputs, own_count; /* the first own_inputs options name inputs */
     const char *layer, *value[ARRAYS_MAX];
     npy array[ARRAYS_MAX];  /* arrays of the options; arrays_load fills the inputs */

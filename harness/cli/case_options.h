@@ -5,7 +5,7 @@
 #include "cases/case.h"
 
 typedef struct case_options {
-    const char *impl; /* GLOB[@ISA], several with commas; "best"; NULL: all */
+    const char *impl; /* GLOB[@ISA], several with commas; "best"; NULL: all but peers */
     const char *out;  /* CSV file, or NULL */
     int threads;
     bool quick;

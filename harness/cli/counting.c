@@ -33,7 +33,7 @@ const char *counting_isa(void) {
     return strcmp(best, "avx512") == 0 ? "avx2" : best;
 }
 
-/* Buffer and stack are static, so that a call's data have the same addresses in every run. */
+/* Static, like the call's stack, so that a call's data have the same addresses in every run. */
 static struct {
     nl_case c;
     nl_data data;

@@ -8,8 +8,8 @@
 
 /* Keeps the KEPT most instructive failures of an implementation, the best first. */
 enum { KEPT = 4 };
-/* SLOW: a case with more elements is skipped once a cause is known. WIDE: with this many features,
- * most mistakes give different numbers. NARROW: with this few, many mistakes give equal numbers. */
+/* SLOW: if a cause is known, a case with more elements ends the search. WIDE: with this many
+ * features, most mistakes give different numbers. NARROW: with this few, many give equal ones. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
 /* The most elements for a hint. No case of the suite has more; larger cases take minutes. */
 enum { MOST = 1 << 23 };

@@ -17,7 +17,7 @@ typedef struct grading {
     void (*graded)(const mark *k);
 } grading;
 
-/* Grades categories; if all are right, errors and speeds. False: bad input, after a message. */
+/* Grades all parts: errors, counts and speeds last, if all is right. False: after a message. */
 bool grade_all(grading *j);
 
 /* Times the kernel against the two rungs of the part, and gives points for speed. The part must

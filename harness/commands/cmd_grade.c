@@ -23,7 +23,7 @@ static const char help[] =
     "normlab grade [options] ASSIGNMENT FILE.c\n\n"
     "Grades a kernel: compiles the file as `normlab try` does and checks the categories of the\n"
     "assignment. A category is right if all its cases are. If all categories are right, gives\n"
-    "points for speed and error on fixed scales. A compiled FILE.so works too. ASSIGNMENT is a\n"
+    "points for error, count and speed on fixed scales. A FILE.so works too. ASSIGNMENT is a\n"
     "file, a folder with an assignment.txt, or a lab's name or number (`normlab lab` lists the\n"
     "labs). docs/grading.md describes the assignment and how to set up an autograder.\n\n"
     "  --seed N           other random data, the same for the same N (0)\n"
@@ -61,7 +61,7 @@ static void print_mark(const mark *k) {
     fflush(stdout);
 }
 
-/* Gives no points. The first part gets the whole reason, each other part its first line. */
+/* Gives no points. The first part gets the whole reason, the others the reason's first line. */
 static void nothing_at_all(grading *j, const char *why) {
     char first[200];
     snprintf(first, sizeof first, "%.*s", (int)strcspn(why, "\n"), why);
@@ -69,7 +69,7 @@ static void nothing_at_all(grading *j, const char *why) {
         grade_nothing(j, &j->work->parts[i], i ? first : why), print_mark(&j->out->all[i]);
 }
 
-/* Returns the library's one kernel, which never runs in this process. */
+/* Sets j->impl to the library's one kernel, which never runs in this process. */
 static bool get_kernel(grading *j, const char *library, char *why, size_t size) {
     j->impl = load_distant(library, why, size);
     if (!j->impl || !j->work->asks_method || j->impl->method == j->work->method) return j->impl;

@@ -105,7 +105,7 @@ static bool replaces_inputs(const run *r, const char *out) {
 
 static bool check_outputs(run *r) {
     const char *const *value = r->a.value;
-    if (!value[OUT]) return options_fail("--out FILE.npy is missing: where to write y");
+    if (!value[OUT]) return options_fail("--out FILE.npy is missing: where to write y or dx");
     for (int i = OUT; i < ARRAYS; i++) {
         const char *name = own[i - OWN].name;
         if (value[i] && strcmp(value[i], "-") == 0)
@@ -229,7 +229,7 @@ static bool make_arrays(run *r) {
     const unsigned all = wanted(r);
     for (nl_arg a = 0; a < NL_ARGS; a++)
         if (all & NL_BIT(a) && !make(r, a)) return false;
-    if (r->c.p.pass == NL_BACKWARD) { /* in backward the library always writes all gradients */
+    if (r->c.p.pass == NL_BACKWARD) { /* computes all gradients, also those that are not saved */
         const unsigned needs = nl_takes(r->c.p.op, NL_BACKWARD) & nl_passes[NL_BACKWARD].writes;
         for (nl_arg a = 0; a < NL_ARGS; a++)
             if (needs & ~all & NL_BIT(a) && !make(r, a)) return false;

@@ -80,7 +80,7 @@ static void count(const char *file, const nl_impl *m) {
     const nl_impl *naive = attempt_naive(&cases.items->problem);
     if (naive && counting_file(file, cases.items, &mine, error, sizeof error) &&
         counting_rung(naive->name, cases.items, &plain, error, sizeof error))
-        printf("counted on 8 rows: %.0f instructions, %s %.0f (`normlab help count`)\n",
+        printf("counted on 8 rows or samples: %.0f instructions, %s %.0f (`normlab help count`)\n",
                mine.instructions, naive->name, plain.instructions);
     else if (*error)
         printf("not counted: %s\n", error);

@@ -30,9 +30,9 @@ bool command_run_fenced(command *c, const char *folder, const char *output, cons
 typedef struct compiled {
     char folder[512], library[600]; /* temporary */
     char compiler[200], headers[COMMAND_PATH], name[64];
-    const char *isa;              /* the widest ISA here if the file includes vec.h, else c */
+    const char *isa;              /* the widest ISA here for a file with `vectors`, else c */
     const char *widest;           /* the widest allowed ISA; NULL: any ISA. Set before the call */
-    bool own, installed, vectors; /* uses this build's compiler, installed headers, vec.h */
+    bool own, installed, vectors; /* uses this build's compiler, installed headers, optimized/ */
 } compiled;
 
 /* The kernel gets the name try/NAME, from its file. The compiler is CC of the environment, this

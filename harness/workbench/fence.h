@@ -14,8 +14,8 @@
 bool fence_kernel(const char *file, const assignment *rules, compiled *out, char *error,
                   size_t error_size);
 
-/* The calls of a compiled kernel: mathematics, memory and OpenMP's threads are allowed. Files,
- * starting threads or processes, the clock and the library's layers are forbidden. */
+/* The calls of a compiled kernel: mathematics, memcpy() and the like, printing and OpenMP's threads
+ * are allowed. Allocation, files, other threads, processes, the clock and our layers are not. */
 
 /* Checks the undefined symbols of a shared library without loading it. no_double: also forbids
  * functions in double that exist in float, such as fma(). False: `why` names the first forbidden

@@ -121,8 +121,8 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
         return refuse(why, size, "%s: ops is %#x, not in the range [1, %#x)", m->name, m->ops,
                       NL_BIT(NL_OPS));
     if (!m->dtypes || m->dtypes >> NL_DTYPES)
-        return refuse(why, size, "%s: dtypes is %#x, not in the range [1, %#x)", m->name,
-                      m->dtypes, NL_BIT(NL_DTYPES));
+        return refuse(why, size, "%s: dtypes is %#x, not in the range [1, %#x)", m->name, m->dtypes,
+                      NL_BIT(NL_DTYPES));
     if (!m->passes || m->passes & ~passes_of(m->ops))
         return refuse(why, size, "%s: passes is %#x, but its layers have the passes %#x", m->name,
                       m->passes, passes_of(m->ops));
@@ -137,7 +137,7 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
         return refuse(why, size, "%s: lanes is %d; a sum has at least one accumulator", m->name,
                       m->lanes);
     if (!good_thresholds(m->thresholds))
-        return refuse(why, size, "%s: thresholds should end with a size of 0, after at most %d",
+        return refuse(why, size, "%s: thresholds should be at most %d valid ones, then a size of 0",
                       m->name, THRESHOLDS);
     return true;
 }
@@ -213,8 +213,8 @@ static void describe(const struct library *l, description *d) {
     snprintf(d->about, sizeof d->about, "%s", m->about);
 }
 
-/* A library's constructors may end the process, so a child process loads the library first. With a
- * description, the library is not trusted. */
+/* A library's constructors may end the process, so a child process loads the library first. If d is
+ * not NULL, the library is not trusted. */
 static bool rehearse(const char *path, description *d, char *error, size_t size) {
     enum { DONE = 42, SECONDS = 10 };
     int status = 0;
@@ -233,7 +233,7 @@ static bool rehearse(const char *path, description *d, char *error, size_t size)
         if (d && !arithmetic_is_usual()) snprintf(d->error, sizeof d->error, FAST_MATH);
         worker_leave(DONE);
     }
-    pid_t ended = 0; /* the parent waits, because the child could stop its own alarm */
+    pid_t ended = 0; /* the parent counts time too: the child could stop its own alarm */
     for (int ms = 0; child > 0 && !ended; ms++) {
         ended = waitpid(child, &status, ms < 1000 * (SECONDS + 1) ? WNOHANG : 0);
         if (ended < 0 && errno != EINTR) return true;
