@@ -28,7 +28,7 @@ typedef struct evidence {
     char kernels[64]; /* a hash of the kernels that ran; "": the kernels of this process */
     char caches[256]; /* caches of the passes' machine; "": this machine */
     /* Counts of passes left out: unfinished; on other kernels or with another --quick; with another
-     * machine, thread count or ISA; copies of other passes; damaged. fault: of the last damaged. */
+     * machine, thread count or ISA; copies of other passes; damaged (fault: of the last one). */
     size_t torn, strange, elsewhere, copies, damaged;
     char fault[700];
 } evidence;

@@ -31,7 +31,7 @@ typedef struct process {
 __attribute__((format(printf, 2, 3))) void process_word(process *p, const char *format, ...);
 
 /* Runs this program again with other words, even if its file was rebuilt, and frees the words.
- * Shows its stderr, not its stdout. Returns its exit code, or -1. */
+ * Shows the child's stderr, not its stdout. Returns the child's exit code, or -1. */
 int process_run(process *p);
 
 /* The name by which this program was called: argv[0]. */

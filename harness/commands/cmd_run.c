@@ -351,7 +351,7 @@ static bool compute(const computation *c) {
     return ok;
 }
 
-/* --out comes first in the list: npy_write_all() renames from last to first, so it appears last. */
+/* Lists --out first: npy_write_all() renames from last to first, so --out appears last. */
 static bool save(const run *r) {
     const char *paths[ARRAYS];
     npy all[NL_ARGS];

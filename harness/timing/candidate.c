@@ -61,7 +61,7 @@ static void limit_before(void *context) {
     fixture_prepare(a->on, a->threads);
 }
 
-/* Threads pay from this size: starting them takes longer than one thread needs for fewer bytes. */
+/* With fewer bytes, starting threads takes longer than moving the bytes on one thread. */
 enum { FORK_BYTES = 1 << 18 };
 
 static void move(const limit_candidate *a, limit_job j) {

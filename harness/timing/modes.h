@@ -19,7 +19,7 @@ const mode *mode_find(const char *name); /* NULL: there is none */
 
 /* The implementation of LayerNorm (side 0) or RMSNorm (1), on the widest possible ISA; NULL: none.
  * For backward it is the plain C rung or, for an optimized mode, the choice of nl_best(), if that
- * rung has the same stores and threads. */
+ * rung has the mode's stores and threads. */
 const nl_impl *mode_impl(const mode *m, int side, const nl_problem *p);
 
 int mode_threads(const mode *m);

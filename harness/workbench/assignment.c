@@ -88,8 +88,8 @@ static bool can_be_met(const scan *s, const part *p) {
         if (!batch_shows(&p->cases.items[i]))
             return scan_error(
                 s, s->first_line,
-                "cannot test batches: %s should have 2 rows or more of normal data, up "
-                "to 40000 elements, not in place",
+                "cannot test batches: %s should be a row norm of 2 packed rows or more, "
+                "normal, up to 40000 elements, not in place",
                 p->cases.items[i].text);
     for (int i = 0; i < 2; i++)
         if (p->kind >= PART_COUNT && strcmp(rungs[i], "limit") != 0 &&
