@@ -165,8 +165,8 @@ Test(data, moments) {
     }
 }
 
-/* Float sums of x and x^2 are exact forwards, backwards and shuffled. In even groups the mean and
- * the variance are exact, too; in odd groups only the mean of a centred layer is. */
+/* Float sums of x and x^2 are exact forwards, backwards and shuffled. With an even size the mean
+ * and the variance are exact, too; with an odd size only the mean of a centred layer. */
 static void check_exact(const trial *m, size_t g) {
     const size_t size = group_size(&m->c.problem), prime = 2654435761;
     double sum = 0, squares = 0;
@@ -178,7 +178,7 @@ static void check_exact(const trial *m, size_t g) {
     }
     float mean = sums[0] / (float)size, var = square_sums[0] / (float)size - mean * mean;
     double exact_var = squares / (double)size - (double)mean * (double)mean;
-    const bool centred = nl_layers[m->c.problem.op].centred; /* else odd groups round the mean */
+    const bool centred = nl_layers[m->c.problem.op].centred; /* else odd sizes round the mean */
     bool right = (size % 2 && !centred) || (double)mean * (double)size == sum;
     right = right && (size % 2 || (double)var == exact_var);
     for (int k = 0; k < 3; k++) right = right && sums[k] == sum && square_sums[k] == squares;
@@ -210,7 +210,7 @@ Test(data, exact) {
     cases_free(&list);
 }
 
-/* gamma beside the file of x is stored as the parameters are. */
+/* gamma from a file beside x's file is stored in the parameters' type. */
 Test(data, gamma_of_a_file) {
     enum { C = 700 };
     const size_t shape[] = {1, C};

@@ -202,8 +202,8 @@ static bool may_have(nl_op op, nl_pass pass, nl_arg a, int value) {
 
 static unsigned by_layer[NL_OPS][NL_PASSES][NL_ARGS], by_type[NL_DTYPES][NL_PASSES][NL_ARGS];
 
-/* Finds an input and a value that no case of this layer and type has had in this input so far.
- * False: nothing is missing. */
+/* Finds a value that an input lacks so far in every case of this layer, or in every case of this
+ * type. False: nothing is missing. */
 static bool missing(const nl_problem *p, nl_arg *a, int *value) {
     for (*a = 0; *a < NL_ARGS; ++*a)
         for (*value = 0; *value < VALUES; ++*value)

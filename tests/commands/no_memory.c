@@ -26,7 +26,7 @@ static const command commands[] = {
     {cmd_study, {"study", "--quick", "eps"}},
 };
 
-/* Runs a command in a new process, in which N allocations succeed and the next allocation fails.
+/* Runs a command in a new process, where `successes` allocations succeed and the next one fails.
  * Returns its status. *all: no allocation failed. */
 static int attempt(const command *c, long successes, bool *all) {
     char *argv[WORDS + 1] = {NULL};

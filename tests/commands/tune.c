@@ -1,4 +1,4 @@
-/* Tests the tuning file, and the search, by verdicts at rising sizes, for the smallest that pays.
+/* Tests the tuning file, and the search for the smallest size that pays, by given verdicts.
  * SPDX-License-Identifier: MIT */
 #include "commands/tune.h"
 #include "folder.h"

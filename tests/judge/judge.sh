@@ -1,6 +1,6 @@
 #!/usr/bin/env bash
 # Tests `normlab judge` as a user sees it. Outputs computed in Python must get the right verdict and mechanism; bad
-# input must give exit code 2 and a message. tests/judge/judge_drawn.py plants every mistake; this script varies
+# input must give exit code 2 and a message. tests/judge/judge_drawn.py plants the mistakes; this script varies
 # types, shapes and options. Usage: tests/judge/judge.sh path/to/normlab. SPDX-License-Identifier: MIT
 source "$(dirname "$0")/../shell/common.sh"
 under_test=judge

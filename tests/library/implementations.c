@@ -1,5 +1,5 @@
-/* Every implementation in the table is right on every kind of data with every option (the suite has
- * all combinations), and has exact properties that need no reference. A group is the values that
+/* Every implementation in the table is right on every kind of data with every option (the suite
+ * combines more), and has exact properties that need no reference. A group is the values that
  * share one mean: a row, or a channel of BatchNorm. SPDX-License-Identifier: MIT */
 #include "jobs.h"
 #include "trial.h"

@@ -1,5 +1,5 @@
-/* One short, serial and slow kernel for every layer and pass. It is right unless `wrong` has a
- * mistake for the call. SPDX-License-Identifier: MIT */
+/* One short, serial and slow kernel for every pass of the layers without a gate. It is right unless
+ * `wrong` has a mistake for the call. SPDX-License-Identifier: MIT */
 #include "mutants.h"
 #include "reference.h"
 

@@ -10,7 +10,7 @@ is() { # NAME WANTED CODE: what Python prints with regret imported
 }
 
 many="made = [drawn(random.Random(seed)) for seed in range(2000)]; parts = [case.split('/') for case in made]"
-is "every layer, pass, type and kind of stores is drawn" "4 3 3 [False, True] [False, True] [False, True] [False, True] [False, True] [False, True] [False, True] [False, True]" "$many
+is "every ungated layer, pass, type and kind of stores is drawn" "4 3 3 [False, True] [False, True] [False, True] [False, True] [False, True] [False, True] [False, True] [False, True]" "$many
 print(*(len({part[at] for part in parts}) for at in range(3)), *([*sorted({word in case for case in made})] for word in ('residual', 'gap=', '=cached', '=streaming', 'cast-', 'no-affine', 'no-beta', 'in-place')))"
 is "sizes" "True True True" "$many
 sizes = [(part[0], [int(number) for number in part[3].split('x')]) for part in parts]

@@ -181,7 +181,7 @@ exits "a pass without its quiet time" 0 t v --csv
 check "  is refused" "$(grep -q '^v,x/z,k,c,1,REFUSED,a pass lacks its speedup,' stdout || shows cat stdout)"
 mkdir -p before/0 && cp p/0/bench-1.csv before/0/bench.csv
 refuses "passes of an older version" "before has no PASS/bench-1.csv, or only passes of an older version" before p
-# Untimed processes of one second are no copies of each other.
+# Untimed files of equal date are no copies of each other.
 failed() { file bench "$(row one '' '' '' | sed 's/,ok,/,fail,/')" && keep "$1"; }
 mkdir -p u/0 && failed u/0 && failed u/0
 exits "passes without times" 1 u u

@@ -18,7 +18,7 @@ for name in ns ns_min gbps limit_gbps limit_pct speedup rounds calls; do
 done
 holds "one baseline, verdicts for the others" all 'baseline|FASTER|SLOWER|SAME|NOT RESOLVED' comparison
 holds "the naive rung is the baseline" all 'layernorm/naive' baseline
-holds "rounds are complete squares or more" test "$(column rounds | sort -u | wc -l)" -eq 1
+holds "every row has the same number of rounds" test "$(column rounds | sort -u | wc -l)" -eq 1
 holds "an estimate of the time comes first" grep -q 'about .* s' stderr
 
 simd=optimized/rows_simd
@@ -81,7 +81,7 @@ holds "without --out they are pooled, and go again" test "$(column passes | sort
 holds "a row for each" test "$(column ns | grep -c .)" -eq 12
 "$normlab" compare kept kept --csv >same.csv 2>stderr
 holds "compare takes them" test "$(grep -v ',all 3 cases,' same.csv | grep -cE 'SAME|NOT RESOLVED')" -eq 12
-holds "and says how much is noise of which level" grep -q "A: 3 passes; medians over rows:" stderr
+holds "and says how large the noise of each level is" grep -q "A: 3 passes; medians over rows:" stderr
 sed -i '2s/naive/native/' "$(ls kept/*/bench-2.csv | tail -1)"
 "$normlab" compare kept kept >stdout 2>stderr
 holds "a process that has changed is left out" grep -q 'warning: 1 of 9 processes are left out' stderr

@@ -116,8 +116,8 @@ Test(limit, writes_every_output_of_a_case) {
     }
 }
 
-/* A machine on which one way is fastest. Ways with its store and prefetching take 4 % longer, all
- * others 20 %. Trials are up to 10 % too slow, and one trial takes three times as long. */
+/* A machine on which one way is fastest. Ways with equal stores and prefetching take 4 % longer,
+ * all others 20 %. Trials are up to 10 % too slow, and one trial takes three times as long. */
 typedef struct machine {
     limit_way best;
     size_t trials, slow;

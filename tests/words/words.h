@@ -5,7 +5,7 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* The current call, for the fault handler: "vstore of f16, k = 3, at the end of a page". */
+/* The current call, for the fault handler: "vstore, f16, k = 3 of 8, at a page's end". */
 extern char words_call[100];
 
 /* A message about the wrong word. */
