@@ -52,8 +52,8 @@ NL_INLINE void rmsnorm(nl_view v) {
         nl_view row = nl_row(v, r);
 
         /* TODO, step 6: with row.residual, x + residual is normalized, and stored in
-         * row.residual_out unless that is NULL. Which of the two sums is rounded? And if
-         * row.rounds_sum is set? */
+         * row.residual_out unless that is NULL. Which is rounded, the normalized or the
+         * stored sum? And if row.rounds_sum is set? */
         float squares = 0;
         for (size_t i = 0; i < v.c; i++) {
             float x = load(v.t, row.x, i);

@@ -1,4 +1,4 @@
-# Wrong: loads and stores by itself: without the residual, and through gamma where it is NULL.
+# Wrong: its own loads and stores leave out the residual, and read gamma even if that is NULL.
 # expect: hint read through a NULL pointer
 # expect: hint of residual_out were never written
 # expect: wrong arguments left out

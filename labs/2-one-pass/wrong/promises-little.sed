@@ -1,4 +1,4 @@
-# Wrong: E[x^2] - mean^2 and says so: far from zero its method promises nothing.
+# Wrong: E[x^2] - mean^2, declared as such: NL_ONE_PASS has no bound far from 0.
 # expect: hint the kernel's method has no bound here
 # expect: wrong rows of one value
 # expect: wrong a mean far from zero

@@ -1,4 +1,4 @@
-# Wrong: E[x^2] - mean^2, which promises to be shifted.
+# Wrong: E[x^2] - mean^2, declared as NL_SHIFTED.
 # expect: hint one-pass variance, E[x^2] - mean^2
 # expect: wrong a mean far from zero
 # expect: wrong rows of one value
