@@ -1,4 +1,4 @@
-# The program is defined here because a build folder of peers includes only this and python/ (CMakeLists.txt).
+# The program is defined here because the build of peers includes only this file and python/ (CMakeLists.txt).
 add_executable(normlab_program harness/commands/main.c)
 set_target_properties(normlab_program PROPERTIES OUTPUT_NAME normlab
     ENABLE_EXPORTS ON)  # for kernels of --load

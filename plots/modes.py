@@ -62,7 +62,7 @@ def between(savings):
 
 
 def is_told(row):
-    """Is a saving different from 0, or at most 2 % from 0, with its whole interval?"""
+    """Does the whole interval of a saving exclude 0, or lie within 2 % of 0?"""
     low, high = float(row["low"] or nan), float(row["high"] or nan)
     return low > 0 or high < 0 or max(-low, high) <= 2
 

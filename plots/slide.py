@@ -222,7 +222,7 @@ class Page:
 
     def measured_on(self, most):
         """The machines, each processor in at most `most` letters. If most < 8, several machines have only
-        their names and the hashes of their kernels, which the passes share."""
+        their names and kernel hashes; a machine's passes share its hash."""
         machines = self.machines or {"": self.facts}
         if most < 8 and len(machines) > 1:
             dates = sorted({known.get("date", "")[:10] for known in machines.values()})

@@ -30,7 +30,7 @@ NAMES = {"pytorch": "PyTorch", "torch_compile": "torch.compile", "onnxruntime": 
          "jax_stable": "JAX, stable", "onednn": "oneDNN", "liger": "Liger-Kernel", "normlab": "normlab"}
 VERDICTS = {"ok": "right", "fail": "wrong", "demo": "unjudged", "skip": "skip"}  # of `normlab check` -> of the judge
 PASSES = {"forward": "forward", "both": "training", "backward": "backward"}
-MARGIN = 5  # per cent of extra time that still count as equal, as in python/normlab/frameworks/compiled.py
+MARGIN = 5  # per cent of extra time that still counts as equal, as in python/normlab/frameworks/compiled.py
 NOTHING = ("", "nothing to explain", "no known mechanism explains it")
 
 

@@ -12,7 +12,7 @@ import sys
 import markers
 
 FOLDER = markers.ROOT / "docs" / "pictures" / "course"
-# Two colours that differ in lightness too; `b` is always dashed or hatched as well.
+# Two colours that differ in lightness too; most lines in `b` are dashed as well.
 LIGHT = {"back": "#ffffff", "ink": "#1b1f24", "soft": "#5a626b", "rule": "#d3d8de", "a": "#0b3d91", "b": "#d9822b",
          "fill-a": "#b9cdf0", "fill-b": "#fbe3c4"}
 DARK = {"back": "#14181d", "ink": "#f2f4f6", "soft": "#a9b1ba", "rule": "#3a424b", "a": "#b4cdff", "b": "#e08a35",

@@ -4,15 +4,15 @@
     scripts/regret.py [--shapes 100] [--seed N] [--passes 1] [--threads N] [--seconds 0.05]
                       [--program build/release/normlab] [--peers]
 
-The shapes have rows of 16 to 16384 elements, and 2^10 to 2^24 elements in all. They cover every layer, pass and type,
-with and without residual, gamma, beta and a cast before the weight, gaps between rows, images (BatchNorm), calls in
-place, and stores that the caller chooses. Regret is the choice's time divided by the fastest rung's, in the same
-rounds. From several passes, each in a fresh process, each rung's median ratio counts: in one pass, luck partly decides
-which of many rungs is the fastest. If the caller chooses the stores, only rungs with these stores compete. Prints the
-worst shapes, and the mean, the 99th percentile and the largest regret, also among rungs that store as the choice does:
-streaming often wins here only because nobody reads y. The last pass's rows go to results/regret-drawn.csv. With --peers
-and build/peers/normlab, also times other libraries (docs/peers.md), and prints the shapes on which one of them is
-faster.
+The shapes have rows of 16 to 16384 elements, and 2^10 to 2^24 elements in all. They cover every pass and type
+of all layers without a gate, with and without residual, gamma, beta and a cast before the weight, gaps between rows,
+images (BatchNorm), calls in place, and stores that the caller chooses. Regret is the choice's time divided by the
+fastest rung's, in the same rounds. From several passes, each in a fresh process, each rung's median ratio counts: in
+one pass, luck partly decides which of many rungs is the fastest. If the caller chooses the stores, only rungs with
+these stores compete. Prints the worst shapes, and the mean, the 99th percentile and the largest regret, also among
+rungs that store as the choice does: streaming often wins here only because nobody reads y. The last pass's rows go to
+results/regret-drawn.csv. With --peers and build/peers/normlab, also times other libraries (docs/peers.md), and prints
+the shapes on which one of them is faster.
 Standard library only."""
 import math
 import random

@@ -19,7 +19,7 @@ def draw(page):
     bars = [(NAMES[how], *found[how][rows], takes(100 * (1 - found[how][rows][0])), "red" if found[how][rows][0] > 1 else "blue")
             for how in NAMES if rows in found.get(how, {})]
     if not bars:
-        raise slide.Missing(f"{SOURCE} has no number of rows in common")
+        raise slide.Missing(f"{SOURCE} has no number of rows that all frameworks share")
     axes = page.axes(left=3.2, right=0.6, xlabel="RMSNorm's time over LayerNorm's")
     slide.log_axis(axes.xaxis, 0.8 * min(1, *(bar[2] for bar in bars)), 1)
     page.bars(axes, bars, max(1, *(bar[3] for bar in bars)), 1)
