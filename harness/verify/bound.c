@@ -115,7 +115,14 @@ static bound bound_of_sum(terms t, size_t m) {
 
 bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, size_t j) {
     const terms t = {.in = in, .want = want, .term = which == NL_DGAMMA ? DGAMMA : DBETA, .g = j};
-    return bound_of_sum(t, in->c->problem.n * in->c->problem.s);
+    const size_t m = in->c->problem.n * in->c->problem.s;
+    bound b = bound_of_sum(t, m);
+    if (in->impl && !nl_layers[in->c->problem.op].by_channel) {
+        /* A kernel may add 4 * lanes rows to one sum, and such sums with their rounding errors. */
+        const double piece = fmin((double)m, 4.0 * in->impl->lanes);
+        b = (bound){fmax(b.probable, piece), fmax(b.certain, piece)};
+    }
+    return b;
 }
 
 /* Returns the largest bound of several kinds of terms. kinds: NL_BIT() of each. */

@@ -109,6 +109,44 @@ Test(extremes, backward_scales_with_x) {
     cr_assert(compared > 0, "no optimized backward");
 }
 
+/* One row's dy is so large that float sums lose the other rows' dy. Yet each kernel's dgamma and
+ * dbeta, here the sums of dy, keep the bound that its lanes promise (allow_column of bound.c). */
+Test(extremes, sums_of_rows_keep_the_bound) {
+    enum { ROWS = 300, WIDE = 70, ALL = ROWS * WIDE, DRAWS = 20 };
+    static float x[ALL], dy[ALL], dx[ALL], zeros[ALL], ones[ALL], sums[2][WIDE];
+    for (size_t e = 0; e < ALL; e++) ones[e] = 1, x[e] = e % 2 ? -1 : 1; /* xhat is x */
+    size_t compared = 0;
+    uint64_t seed = 11;
+    for (size_t i = 0; i < nl_impl_count() * NL_OPS * DRAWS; i++) {
+        const nl_impl *m = nl_impl_at(i / NL_OPS / DRAWS);
+        nl_problem p = {.op = (nl_op)(i / DRAWS % NL_OPS), .pass = NL_BACKWARD, .s = 1};
+        p.n = 2 + random_bits(&seed) % (ROWS - 1);
+        p.c = 2 + random_bits(&seed) % (m->c_max && m->c_max < WIDE ? m->c_max - 1 : WIDE - 1);
+        p.c -= p.c % 2;
+        if (nl_layers[p.op].by_channel || is_gated(&p) || !computes(m, &p)) continue;
+        const size_t large = random_bits(&seed) % p.n;
+        double sum = 0;
+        for (size_t r = 0; r < p.n; r++) {
+            const float of =
+                r == large ? 0x1p24f : 0.51f + (float)(random_bits(&seed) % 256) / 1024;
+            for (size_t j = 0; j < p.c; j++) dy[r * p.c + j] = of;
+            sum += (double)of;
+        }
+        nl_backward_args a = {.x = x, .dy = dy, .rstd = ones, .dx = dx, .dgamma = sums[0]};
+        if (is_centred(&p)) a.mean = zeros, a.dbeta = sums[1];
+        if (nl_backward(m, &p, &a, 3) != NL_OK) cr_assert_fail("%s: %s", m->name, nl_message());
+        const double n = (double)p.n, lanes = fmin(n, m->lanes);
+        const double most = 2 + fmax(n / lanes + lanes, fmin(n, 4.0 * m->lanes));
+        for (size_t j = 0; j < p.c * (1 + is_centred(&p)); j++, compared++) {
+            const double units = fabs(fabs((double)sums[j / p.c][j % p.c]) - sum) / sum * 0x1p24;
+            if (!(units <= most))
+                cr_assert_fail("%s@%s, %s %zu x %zu: a sum is %.3g units off, more than %.3g",
+                               m->name, m->isa, nl_op_name(p.op), p.n, p.c, units, most);
+        }
+    }
+    cr_assert(compared > 0, "no backward");
+}
+
 /* In these constant rows, mean times rstd leaves float's range. Lanes past the end of a row read x
  * as zero, and must add nothing infinite. xhat is 0, so dx = (g - mean(g)) * rstd. */
 Test(extremes, backward_of_constant_rows_is_finite) {
