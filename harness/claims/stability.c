@@ -55,13 +55,12 @@ static noise noise_of_race(const race_row *const *rows, size_t n) {
                    .all = sqrt(all / (double)(n - 1))};
 }
 
-/* Lists the successful rows of row i's race and returns their number. Lists none if row i is not
- * the first row of its race. */
-static size_t race_at(const evidence *e, size_t i, const race_row *rows[PASSES_MAX]) {
-    const size_t n = evidence_rows(e, NULL, e->rows[i].how, e->rows[i].tail, rows);
-    const bool first = rows[0] == &e->rows[i];
+/* Lists the successful rows of a race and returns their number. */
+static size_t right_rows(const evidence *e, const char *how, const char *tail,
+                         const race_row *rows[PASSES_MAX]) {
+    const size_t n = evidence_rows(e, NULL, how, tail, rows);
     size_t right = 0;
-    for (size_t k = 0; first && k < n; k++)
+    for (size_t k = 0; k < n; k++)
         if (rows[k]->ok) rows[right++] = rows[k];
     return right;
 }
@@ -73,7 +72,8 @@ noise noise_of(const evidence *e) {
     size_t n[3] = {0}, passes;
     for (int k = 0; k < 3; k++) v[k] = malloc((e->count + 1) * sizeof **v);
     for (size_t i = 0; v[0] && v[1] && v[2] && i < e->count; i++) {
-        if ((passes = race_at(e, i, rows)) == 0) continue;
+        passes = right_rows(e, e->rows[i].how, e->rows[i].tail, rows);
+        if (!passes || rows[0] != &e->rows[i]) continue; /* each race once, at its first row */
         const noise one = noise_of_race(rows, passes);
         const double its[3] = {one.rounds, one.passes, one.sittings};
         for (int k = 0; k < 3; k++)
@@ -128,7 +128,7 @@ bool stability_write(FILE *out, const evidence *e, claim *claims, size_t claim_c
             const count *n = &races[i * SETTINGS_MAX + k];
             const race_row *rows[PASSES_MAX];
             if (!n->compared || repeats(claims, i, k)) continue;
-            const noise its = noise_of_race(rows, evidence_rows(e, NULL, s->how, s->tail, rows));
+            const noise its = noise_of_race(rows, right_rows(e, s->how, s->tail, rows));
             fprintf(out, "%s,%s,%zu,%.2f,%.2f,%.1f\n", s->how, s->tail, s->passes, 100 * its.rounds,
                     100 * its.all, share(*n));
             all.compared += n->compared, all.contradicted += n->contradicted;

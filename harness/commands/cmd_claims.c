@@ -192,9 +192,9 @@ static void describe_left_out(const evidence *e) {
     } left[] = {{e->strange, ", on other kernels or with another --quick", ""},
                 {e->elsewhere, ", with another processor, cpus, caches, threads or instruction set",
                  ""},
-                {e->copies, " that are copies of others", ""},
-                {e->torn, " that did not end", ""},
-                {e->damaged, " that are damaged, the last: ", e->fault}};
+                {e->copies, ", copied from others", ""},
+                {e->torn, ", not ended", ""},
+                {e->damaged, ", damaged, the last: ", e->fault}};
     for (size_t i = 0; i < sizeof left / sizeof *left; i++)
         if (left[i].count)
             fprintf(stderr, "left out: %zu pass%s%s%s\n", left[i].count,
@@ -274,19 +274,19 @@ static int show_stability(claims_job *j, pass_options *p) {
     bool ok = gather(j, p);
     if (ok) claims_decide(j), describe_left_out(&j->evidence);
     stability found = {0};
-    ok = ok && stability_write(stdout, &j->evidence, j->claims, j->count, &found);
-    if (ok)
+    const bool enough = ok && stability_write(stdout, &j->evidence, j->claims, j->count, &found);
+    if (enough)
         fprintf(stderr,
                 "%zu draws of %d passes against the other %zu: intervals contradict each other in "
                 "%.1f %%, answers differ in %zu of %zu comparisons\n",
                 found.draws, PASSES_ENOUGH, found.rest, found.contradicted_pct, found.differ,
                 found.answers);
-    else
+    else if (ok)
         fprintf(stderr, "normlab: --stability needs %d passes; there are %zu in %s\n",
                 2 * PASSES_ENOUGH, j->evidence.passes, p->folder);
     free(j->claims);
     evidence_free(&j->evidence);
-    return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
+    return enough ? NL_EXIT_OK : NL_EXIT_FAILED;
 }
 
 int cmd_claims(int argc, char **argv) {

@@ -224,7 +224,9 @@ static bool start(command *c, const fence *f, char *error, size_t size) {
         snprintf(error, size, "cannot run the compiler %s: set CC in the environment to another",
                  c->argv[0]);
     else if (f && WIFSIGNALED(status))
-        snprintf(error, size, "the compiler took more than %d seconds, or was killed", SECONDS);
+        snprintf(error, size,
+                 "the compiler took more than %d seconds of processor time, or was killed",
+                 SECONDS);
     return child > 0 && WIFEXITED(status) && WEXITSTATUS(status) == 0;
 }
 
