@@ -31,6 +31,9 @@ from torch.nn import functional as F
 from . import _operators
 
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
+# The eps of F.rms_norm(eps=None): FLT_EPSILON since January 2025, before finfo(type).eps, which hides these inputs.
+_EPS = {kind: 2.0**-23 if F.rms_norm(torch.full((1,), 2.0**-7, dtype=kind), (1,)) > 0.5 else torch.finfo(kind).eps
+        for kind in _FLOATS}
 
 
 @cache
@@ -65,7 +68,7 @@ def _rows(layer: str, input: Tensor, residual: Optional[Tensor], shape: Sequence
           rounded_sum: bool = False) -> Any:
     rows = _rows_of(input, shape, residual=residual)
     if _takes(layer, input):
-        eps = torch.finfo(input.dtype).eps if eps is None else eps
+        eps = _EPS[input.dtype] if eps is None else eps
         direct = len(shape) == 1 and _operators.norm_of_rows(input, residual, weight, bias, layer, eps,
                                                              cast_before_weight, rounded_sum)
         if direct:
@@ -98,7 +101,7 @@ def layer_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[
 def rms_norm(input: Tensor, normalized_shape: Sequence[int], weight: Optional[Tensor] = None,
              eps: Optional[float] = None, residual: Optional[Tensor] = None, cast_before_weight: bool = False,
              rounded_sum: bool = False) -> Any:
-    """As torch.nn.functional.rms_norm; eps None: torch.finfo(input.dtype).eps. residual works as in layer_norm.
+    """As torch.nn.functional.rms_norm, with its eps if eps is None. residual works as in layer_norm.
     cast_before_weight also rounds the normalized value to the input's type. rounded_sum rounds input + residual before
     the norm. Qwen3 and Llama in transformers round in both places."""
     return _rows("rms_norm", input, residual, normalized_shape, weight, None, eps, cast_before_weight, rounded_sum)
@@ -116,7 +119,7 @@ def gated_rms_norm(input: Tensor, gate: Tensor, weight: Optional[Tensor] = None,
     shape = input.shape[-1:] if weight is None else weight.shape
     rows = _rows_of(input, shape, gate=gate)
     if _takes("gated_rms_norm", input):
-        eps = torch.finfo(input.dtype).eps if eps is None else eps
+        eps = _EPS[input.dtype] if eps is None else eps
         x, z = (t.reshape(*rows, prod(shape)) for t in (input, gate))
         gain = None if weight is None else weight.reshape(-1)
         y: Tensor = _operators.gated(x, z, gain, gate_first, eps, cast_before_weight)[0]

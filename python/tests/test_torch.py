@@ -221,6 +221,13 @@ def test_swap(dtype):
     assert nlt.swap(type("HeadRMSNorm", (LlamaRMSNorm,), {"forward": lambda self, x: x[0, 0, 0]})(4)) == []
 
 
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float16, torch.bfloat16])
+def test_default_eps(dtype):
+    x = torch.randn(4, 64).mul(0.01).to(dtype)
+    close(nlt.rms_norm(x, (64,)), F.rms_norm(x, (64,)), dtype, 8)
+    close(nlt.RMSNorm(64, dtype=dtype)(x), torch.nn.RMSNorm(64, dtype=dtype)(x), dtype, 8)
+
+
 @pytest.mark.parametrize("make, shape", [
     (lambda m: m.LayerNorm((4, 6)), (3, 5, 4, 6)), (lambda m: m.LayerNorm(6, elementwise_affine=False), (5, 6)),
     (lambda m: m.LayerNorm(6, bias=False), (5, 6)), (lambda m: m.RMSNorm(6), (5, 6)),
