@@ -132,17 +132,15 @@ long double formula_past(const formula *r, long double past) {
 }
 
 long double formula_gate(const subject *s, const formula *r, bool first, size_t i) {
-    const int g = r->gate;
-    const bool here = first ? g == GATE_FIRST || g == GATE_TWICE || g == SIGMOID_FIRST
-                            : g == GATE_LAST || g == GATE_TWICE || g == SIGMOID_LAST;
-    if (!here || !s->in->gate) return 1;
+    if (!(r->gate & (first ? GATE_FIRST : GATE_LAST)) || !s->in->gate) return 1;
     const long double z = s->in->gate[i], factor = 1 / (1 + expl(-z));
-    return g == SIGMOID_FIRST || g == SIGMOID_LAST ? factor : z * factor;
+    return r->gate & SIGMOID ? factor : z * factor;
 }
 
 long double formula_input(const subject *s, const formula *r, size_t i) {
-    long double x = formula_rounded(r, A_X, s->in->x[i]) * formula_gate(s, r, true, i);
+    long double x = formula_rounded(r, A_X, s->in->x[i]);
     if (r->range == X_FLUSHED && fabsl(x) < ref_smallest_normal(s->narrow)) x = 0;
+    x *= formula_gate(s, r, true, i);
     if (!s->in->residual || r->residual == IGNORED || r->residual == LAST) return x;
     if (r->residual == X_WEIGHTED) x *= r->past_weight;
     x += formula_past(r, s->in->residual[i]);
@@ -319,7 +317,7 @@ void formula_put_either(workspace *w, nl_arg o, size_t i, long double one, long 
 
 ptrdiff_t formula_from(const subject *s, const formula *r, int what, size_t i) {
     const size_t c = s->p->c, inner = s->p->s, j = i / inner % c;
-    if (what == OF_X && r->shifted & OF_ROWS) {
+    if ((what == OF_X || what == OF_GATE) && r->shifted & OF_ROWS) {
         const size_t row = c * inner;
         if (r->shifted & REVERSED) return (ptrdiff_t)((s->p->n - 1 - i / row) * row + i % row);
         return r->shifted & BACK       ? (ptrdiff_t)i - (ptrdiff_t)row
@@ -380,7 +378,7 @@ static void evaluate_again(workspace *w, const formula *r) {
         const size_t j = nl_feature_of(s->p, i);
         const double exact =
             (double)(ref_gain(s->p, in.gamma, j) * s->want->xhat[i]) + (in.beta ? in.beta[j] : 0);
-        y[i] = (double)ref_round(s->p->dtype, exact);
+        y[i] = (double)ref_round(s->p->dtype, exact * formula_gate(s, r, false, i));
     }
     in.x = y ? y : s->in->x, in.residual = NULL;
     again.in = &in, plain.x_is_y = 0, w->s = &again;

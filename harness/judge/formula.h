@@ -54,8 +54,8 @@ enum {
     WEIGHTED,  /* times past_weight */
     X_WEIGHTED /* x times past_weight */
 };
-/* gate: none; silu(gate) multiplies y, x, or both; sigmoid(gate) multiplies y, or x */
-enum { UNGATED, GATE_LAST, GATE_FIRST, GATE_TWICE, SIGMOID_LAST, SIGMOID_FIRST };
+/* bits of gate: silu(gate) multiplies y, x, or both; SIGMOID: sigmoid(gate) does */
+enum { UNGATED, GATE_LAST, GATE_FIRST, GATE_TWICE, SIGMOID, SIGMOID_LAST, SIGMOID_FIRST };
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
@@ -64,6 +64,7 @@ enum { COMPUTED, COPIED, NOT_NORMALIZED, RSTD_ALONE, NO_BRACKETS };
 enum { OF_MEAN = 1, OF_SQUARES, OF_G = 4, OF_GX = 8, OF_FIRST = 16 }; /* less, undivided, stale */
 /* bits of shifted */
 enum { OF_GAMMA = 1, OF_BETA, OF_X = 4, OF_GRADIENTS = 8, BACK = 16, OF_ROWS = 32, REVERSED = 64 };
+enum { OF_GATE = 128, OF_Y = OF_X | OF_GAMMA | OF_BETA | OF_GATE }; /* more bits of shifted */
 enum { RSTD, SIGMA, VARIANCE, EXCHANGED }; /* saved as rstd; EXCHANGED: with the mean */
 /* mean_saved: the mean; mean - x[0]; 0; the running mean; x[0] */
 enum { WHOLE, UNSHIFTED, CORRECTION, RUNNING_MEAN, ITS_SHIFT };

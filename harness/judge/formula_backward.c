@@ -9,11 +9,12 @@
 static long double operand(const workspace *w, const formula *r, int place, size_t i) {
     const int of = r->operand & place ? r->operand & 7 : XHAT;
     if (of == XHAT) return formula_normalized(w, r, i);
-    const long double x = w->s->in->x[i], mean = w->mean[formula_group(w->s, r, i)];
+    const long double x = formula_input(w->s, r, i), mean = w->mean[formula_group(w->s, r, i)];
     if (of == X_PLUS_MEAN) return (x + mean) * w->rstd[formula_group(w->s, r, i)];
     if (of == Y_FOR_X) {
         const size_t j = formula_feature(w->s, r, i);
-        const long double y = formula_gain_at(w->s, r, j) * w->s->want->xhat[i] +
+        const long double gates = formula_gate(w->s, r, false, i) * formula_gate(w->s, r, true, i);
+        const long double y = formula_gain_at(w->s, r, j) * w->s->want->xhat[i] * gates +
                               (w->s->in->beta ? w->s->in->beta[j] : 0);
         return (y - (r->centred ? mean : 0)) * w->rstd[formula_group(w->s, r, i)];
     }
@@ -81,18 +82,22 @@ static long double value_at(const workspace *w, const formula *r, long double ga
     return v + formula_past(r, s->in->dresidual[i]);
 }
 
-/* Stores dx and dgate. v: dx of the norm without the gate. */
-static void put_gradients(workspace *w, const formula *r, long double gain, size_t i,
+/* Stores dx[i], and dgate at the element that dx[i] comes from. v: dx there, without the gate. */
+static void put_gradients(workspace *w, const formula *r, long double gain, size_t i, size_t from,
                           long double v) {
     const subject *s = w->s;
-    if (s->in->gate) {
-        const long double z = s->in->gate[i], factor = 1 / (1 + expl(-z));
-        const long double slope = factor + z * factor / (1 + expl(z));
-        const long double by = r->gate == GATE_FIRST
-                                   ? v * s->in->x[i]
-                                   : gain * s->in->dy[i] * formula_normalized(w, r, i);
-        formula_put(w, NL_DGATE, i, by * slope);
-        if (r->output != COPIED) v *= formula_gate(s, r, true, i);
+    if (r->output == COPIED) {
+        formula_put_any(w, NL_DGATE, from);
+    } else if (s->in->gate) {
+        const long double z = s->in->gate[from], factor = 1 / (1 + expl(-z)),
+                          rest = factor / (1 + expl(z)); /* the derivative of the sigmoid */
+        long double by = 0;
+        if (r->gained == NEGATED) gain = -gain; /* of dx alone */
+        if (r->gate & GATE_FIRST) by = v * formula_rounded(r, A_X, s->in->x[from]);
+        if (r->gate & GATE_LAST)
+            by += gain * formula_rounded(r, A_DY, s->in->dy[from]) * formula_normalized(w, r, from);
+        formula_put(w, NL_DGATE, from, by * (r->gate & SIGMOID ? rest : factor + z * rest));
+        v *= formula_gate(s, r, true, from);
     }
     formula_store(w, r, i, v);
 }
@@ -120,9 +125,9 @@ void formula_backward(workspace *w, const formula *r) {
                 continue;
             }
             if (from < 0 || (r->stale && g == 0))
-                formula_put_any(w, NL_DX, i);
+                formula_put_any(w, NL_DX, i), formula_put_any(w, NL_DGATE, i);
             else
-                put_gradients(w, r, gain, i, value_at(w, r, gain, at));
+                put_gradients(w, r, gain, i, at, value_at(w, r, gain, at));
         }
     }
     if (w->to - w->from == w->count) parameter_gradients(w, r);

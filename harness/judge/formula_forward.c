@@ -83,6 +83,7 @@ void formula_forward(workspace *w, const formula *r) {
         }
         const ptrdiff_t x = formula_from(s, r, OF_X, i), of_gamma = formula_from(s, r, OF_GAMMA, i),
                         of_beta = formula_from(s, r, OF_BETA, i);
+        const size_t of_gate = (size_t)formula_from(s, r, OF_GATE, i);
         if (s->in->residual)
             formula_put_either(w, NL_RESIDUAL_OUT, i,
                                r->x_as_sum ? s->in->x[i] : formula_input(s, &right, i),
@@ -92,7 +93,7 @@ void formula_forward(workspace *w, const formula *r) {
         else
             formula_store(w, &own, i,
                           value_at(w, r, i, (size_t)x, (size_t)of_gamma, (size_t)of_beta) *
-                              (r->output == COPIED ? 1 : formula_gate(s, r, false, i)));
+                              (r->output == COPIED ? 1 : formula_gate(s, r, false, of_gate)));
     }
     if (w->to - w->from == w->count) saved_statistics(w, r);
 }

@@ -140,10 +140,12 @@ static double order_error(const mistake_list *l, const formula *f) {
     for (size_t k = 0; k < count && k < MOST; k++) {
         const size_t i = k * STRIDE % count, x = (size_t)formula_from(s, f, OF_X, i),
                      g = nl_feature_of(s->p, (size_t)formula_from(s, f, OF_GAMMA, i)),
-                     b = nl_feature_of(s->p, (size_t)formula_from(s, f, OF_BETA, i));
+                     b = nl_feature_of(s->p, (size_t)formula_from(s, f, OF_BETA, i)),
+                     z = (size_t)formula_from(s, f, OF_GATE, i);
         const double v = s->p->pass == NL_BACKWARD
                              ? (double)expected_at(s->expectations, NL_DX, x).want
-                             : (double)(formula_gain_at(s, f, g) * s->want->xhat[x]) +
+                             : (double)(formula_gain_at(s, f, g) * s->want->xhat[x] *
+                                        formula_gate(s, f, false, z)) +
                                    (s->in->beta ? s->in->beta[b] : 0);
         const double d = outputs(l)[i] - v;
         if (isfinite(d)) sum += d * d;
@@ -172,11 +174,10 @@ static void add_order(mistake_list *l, int what, const char *name, size_t unit, 
 
 static void add_orders(mistake_list *l) {
     const nl_problem *p = l->s->p;
-    const int all = OF_X | OF_GAMMA | OF_BETA;
     const bool backward = p->pass == NL_BACKWARD;
-    add_order(l, backward ? OF_X : all, backward ? "dx" : "y", p->s, p->c);
-    add_order(l, OF_X, "rows", p->c * p->s, p->n);
-    if (p->s > 1 && !backward) add_order(l, all, "places", 1, p->c * p->s);
+    add_order(l, backward ? OF_X : OF_Y, backward ? "dx" : "y", p->s, p->c);
+    add_order(l, OF_X | OF_GATE, "rows", p->c * p->s, p->n);
+    if (p->s > 1 && !backward) add_order(l, OF_Y, "places", 1, p->c * p->s);
     for (size_t ways = 2; ways < p->c && backward; ways++) { /* dx does not show gamma's order */
         if (p->c % ways) continue;
         formula *f =
@@ -199,7 +200,7 @@ static bool fit_group(const mistake_list *l, size_t g, double *a, double *b, dou
         for (size_t e = 0; e < m; e++) {
             const size_t i = nl_element(s->p, g, e);
             const double past = s->in->residual ? s->in->residual[i] : 0, z = bare(l, i);
-            long double v[3] = {s->in->x[i], past, z};
+            long double v[3] = {s->in->x[i] * formula_gate(s, &l->right, true, i), past, z};
             if (!pass) {
                 for (int k = 0; k < 3; k++) sums[k] += v[k] / (long double)m;
                 continue;
@@ -303,7 +304,8 @@ static void add_block(mistake_list *l, bool twice) {
         if (!(error > 1e-10 * size) || !isfinite(error)) continue; /* this gradient is right */
         for (size_t i = 0; i < p->n * p->c * p->s; i++) {
             const size_t j = nl_feature_of(p, i), row = i / (p->c * p->s) / each;
-            const double dy = s->in->dy[i] * (k ? 1 : (double)s->want->xhat[i]);
+            const double dy =
+                (double)formula_dy(s, &l->right, i) * (k ? 1 : (double)s->want->xhat[i]);
             if (j % step == 0) before[(row + 1) * columns + j / step * 2 + (size_t)k] += dy;
         }
         for (size_t j = 0; j < columns; j += 2) all += lost[j + (size_t)k] * lost[j + (size_t)k];

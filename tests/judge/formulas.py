@@ -10,6 +10,7 @@ import npy
 
 TYPES = {"f32": "f", "f16": "e", "bf16": "b"}
 BITS = {"f32": 24, "f16": 11, "bf16": 8}
+TENSORS = ("y", "dx", "dgate")
 
 
 def to(kind, v):
@@ -34,13 +35,15 @@ class Case:
         at = (lambda i: self.feature(i)) if self.channels else (lambda i: i // self.c)
         self.x = [to(kind, (draw(0, 1) + offset) * spread[at(i)]) for i in range(self.size)]
         self.dy = [to(kind, draw(0.5, 1)) for _ in self.x]
-        past = not self.channels and random.random() < 0.6
+        gated = "gate" in layer
+        past = not self.channels and not gated and random.random() < 0.6
         self.past = [to(kind, draw(0, 1) * spread[at(i)]) for i in range(self.size)] if past else None
         self.gamma = [to("f32", draw(0.2 if layer == "gemma" else 1, 0.4)) for _ in range(self.c)]
         self.beta = [to("f32", draw(0, 1)) for _ in range(self.c)] if self.centred else None
         self.mean = [to("f32", draw(offset * sigma, sigma)) for _ in range(self.c)]
         self.var = [to("f32", sigma**2 * random.uniform(0.5, 2)) for _ in range(self.c)]
         self.eps = to("f32", 1e-5 * 10 ** random.uniform(0, 1))
+        self.gate = [to(kind, draw(0.5, 2)) for _ in self.x] if gated else None
 
     def alone(self):
         """The forward pass of this case; for a backward case, without beta and residual."""
@@ -67,9 +70,19 @@ def same(v):
     return v
 
 
+def gates(k, m, place):
+    """The gate's factors of x (place "first") or of the output ("last"), and their derivatives."""
+    if not k.gate or place not in m.get("gate", "first" if k.layer == "gate_first_rmsnorm" else "last"):
+        return [1] * k.size, [0] * k.size
+    s = [1 / (1 + math.exp(-z)) for z in k.gate]
+    if m.get("sigmoid"):
+        return s, [v * (1 - v) for v in s]
+    return [z * v for z, v in zip(k.gate, s)], [v * (1 + z * (1 - v)) for z, v in zip(k.gate, s)]
+
+
 def inputs(k, m):
     """x as the layer normalizes it, and x as the sums of the statistics use it."""
-    x = [m.get("x", same)(v) for v in k.x]
+    x = [m.get("x", same)(v) * a for v, a in zip(k.x, gates(k, m, "first")[0])]
     if k.passes == "backward" or not k.past or m.get("past") == 0:
         return x, x
     both = [m.get("sum", same)(a + m.get("past", 1) * b) for a, b in zip(x, k.past)]
@@ -145,7 +158,7 @@ def moved(k, m, what, i):
     j, by = k.feature(i), m.get("moves", 0) if what in m.get("moved", "") else 0
     if what in m.get("reversed", ""):
         return i + (k.c - 1 - 2 * j) * k.s
-    rows = m.get("rows_moved", 0) if what == "x" else 0
+    rows = m.get("rows_moved", 0) if what in ("x", "gate") else 0
     if rows:
         return i + rows * k.c * k.s if 0 <= k.row(i) + rows < k.n else i
     return i + by * k.s if 0 <= j + by < k.c else i
@@ -155,7 +168,7 @@ def forward(k, m):
     x, summed = inputs(k, m)
     mean, rstd = statistics(k, m, summed)
     x = [m.get("late_sum", same)(v) for v in x]
-    y, step = [], m.get("step", same)
+    y, step, last = [], m.get("step", same), gates(k, m, "last")[0]
     feature, sign = m.get("feature", k.feature), {"added": -1, "squares": 0, 0: 0}.get(m.get("centre", 1), 1)
     centred = k.centred or m.get("centre")
     for i in range(k.size):
@@ -173,21 +186,24 @@ def forward(k, m):
         if m.get("scale"):
             a, middle = m["scale"](gain * rstd[at]), mean[at] if k.centred or k.passes == "inference" else 0
             v = (x[at] - middle) * a + shift if not m.get("fold") else x[at] * a + m["fold"](shift - middle * gain * rstd[at])
-        y.append(x[i] if m.get("copied") else v)
+        y.append((k.x if k.gate else x)[i] if m.get("copied") else v * last[moved(k, m, "gate", i)])
     return {"y": y}
 
 
 def backward(k, m):
-    mean, rstd = statistics(k, m, [m.get("x", same)(v) for v in k.x])
+    x, _ = inputs(k, m)
+    mean, rstd = statistics(k, m, x)
+    (first, first_slope), (last, last_slope) = gates(k, m, "first"), gates(k, m, "last")
     step, group, feature = m.get("step", same), m.get("group", k.group), m.get("feature", k.feature)
-    dy = [m.get("dy", same)(v) + (k.past[i] if m.get("past_in_dy") else 0) for i, v in enumerate(k.dy)]
+    ungated = [m.get("dy", same)(v) for v in k.dy]
+    dy = [v * last[i] + (k.past[i] if m.get("past_in_dy") else 0) for i, v in enumerate(ungated)]
     centred = m.get("centre", k.centred)
-    x = [m.get("x", same)(v) for v in k.x]
     hat = [m.get("xhat", same)(step(step(v - (a if centred else 0)) * r)) for v, a, r in zip(x, mean, rstd)]
     kinds = {"x": x, "centred": [v - a for v, a in zip(x, mean)],
              "added": [(v + a) * r for v, a, r in zip(x, mean, rstd)], "hat": hat,
              "scaled": [v * r for v, r in zip(x, rstd)],
-             "y": [(gain_at(k, {}, feature(i)) * hat[i] - (mean[i] if k.centred else 0)) * rstd[i] for i in range(k.size)]}
+             "y": [(gain_at(k, {}, feature(i)) * hat[i] * last[i] * first[i] - (mean[i] if k.centred else 0)) * rstd[i]
+                   for i in range(k.size)]}
     beside, within, summed = (kinds[m.get("operand", {}).get(at, "hat")] for at in ("beside", "within", "dgamma"))
     gain = [gain_at(k, m, feature(moved(k, m, "gamma", i))) for i in range(k.size)]
     g = [step(a * b) for a, b in zip(gain, dy)]
@@ -206,15 +222,17 @@ def backward(k, m):
         if m.get("carried"):
             left = [v / (1 if m["carried"] == "sums" else len(members[key])) for v in pair]
         means[key] = [m.get("means", same)(step(v)) for v in pair]
-    dx, round_ = [], m.get("early", same)
+    dx, dgate, round_ = [], [], m.get("early", same)
     for i in range(k.size):
-        first, second = means[group(i)]
-        term = m.get("gx", 1) * second * (1 if m.get("plain") else beside[i]) * rstd[i] ** m.get("gx_rstds", 0)
+        of_g, of_gx = means[group(i)]
+        term = m.get("gx", 1) * of_gx * (1 if m.get("plain") else beside[i]) * rstd[i] ** m.get("gx_rstds", 0)
         out = m.get("gamma_in") == "outside"
-        v = step((dy[i] if out else g[i]) - m.get("g", 1 if k.centred else 0) * first) - step(term)
+        v = step((dy[i] if out else g[i]) - m.get("g", 1 if k.centred else 0) * of_g) - step(term)
         v *= rstd[i] ** m.get("rstds", 1) * (gain[i] if out or m.get("outside") else 1) * m.get("sign", 1)
-        v = round_(v) + (m.get("past", 1) * k.past[i] if k.past and not m.get("past_in_dy") else 0)
-        dx.append(dy[i] if m.get("copied") else v)
+        of_x = v * first_slope[i] * m.get("x", same)(k.x[i])
+        dgate.append(of_x + gain[i] * ungated[i] * hat[i] * last_slope[i])
+        v = round_(v) * first[i] + (m.get("past", 1) * k.past[i] if k.past and not m.get("past_in_dy") else 0)
+        dx.append(k.dy[i] if m.get("copied") else v)
     dgamma, dbeta = [0.0] * k.c, [0.0] * k.c
     for i in range(k.size):
         j = feature(i)
@@ -233,7 +251,8 @@ def backward(k, m):
     by = m.get("gradients_moved", 0)
     if by:
         dgamma, dbeta = [[v[min(max(j + by, 0), k.c - 1)] for j in range(k.c)] for v in (dgamma, dbeta)]
-    return {"dx": dx, "dgamma": dgamma, **({"dbeta": dbeta} if k.centred else {})}
+    others = {"dbeta": dbeta} if k.centred else {"dgate": dgate} if k.gate else {}
+    return {"dx": dx, "dgamma": dgamma, **others}
 
 
 def compute(k, m):
@@ -243,8 +262,7 @@ def compute(k, m):
         k.x, k.past = [to(k.kind, v) for v in forward(Case.alone(k), {})["y"]], None if k.passes == "forward" else k.past
     made = (backward if k.passes == "backward" else forward)(k, m)
     for name, values in made.items():
-        tensor = name in ("y", "dx")
-        if tensor:
+        if name in ("y", "dx"):
             values = [m.get("after", same)(v) for v in values]
             values = [values[m["reorder"](i)] for i in range(k.size)] if m.get("reorder") else values
             values = [v * m["drop"][i % len(m["drop"])] for i, v in enumerate(values)] if m.get("drop") else values
@@ -253,6 +271,6 @@ def compute(k, m):
                 steps = [max(map(abs, values[i:i + size])) / 127 or 1 for i in range(0, k.size, size)]
                 values = [round(v / steps[k.row(i)]) * steps[k.row(i)] for i, v in enumerate(values)]
             values = [m.get("out", same)(v * m.get("factor", 1) + m.get("offset", 0)) for v in values]
-        values = [to(k.kind if tensor else "f32", v) for v in values]
+        values = [to(k.kind if name in TENSORS else "f32", v) for v in values]
         made[name] = [0.0] * len(values) if name in m.get("zero", ()) else values
     return made

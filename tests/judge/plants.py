@@ -61,6 +61,8 @@ def plant(k, name):
         "flushed": one(out=lambda v: v if abs(v) >= TINY[k.kind] else 0),
         "x-flushed": one(x=lambda v: v if abs(v) >= TINY[k.kind] else 0),
         "gamma-missing": one(no_gamma=1), "beta-missing": one(no_beta=1), "gamma-twice": one(power=2),
+        "gate-ignored": one(gate=""), "gate-first": one(gate="first"), "gate-last": one(gate="last"),
+        "gate-twice": one(gate="first last"), "gate-sigmoid": one(sigmoid=1),
         "residual-ignored": one(past=0), "residual-twice": one(past=2), "residual-subtracted": one(past=-1),
         "dresidual-ignored": one(past=0), "dresidual-twice": one(past=2), "dresidual-subtracted": one(past=-1),
         "dresidual-in-dy": one(past_in_dy=1), "residual-not-in-sums": one(sums_of_x=1),
@@ -103,11 +105,11 @@ def plant(k, name):
         "without-last-row": one(rows=lambda r: r < k.n - 1), "without-first-row": one(rows=lambda r: r > 0),
         "first-half-only": one(rows=lambda r: r < k.n // 2), "second-half-only": one(rows=lambda r: r >= k.n // 2),
         "sums-without-first": one(counts=lambda e: e > 0), "sums-without-last": one(counts=lambda e: e < length - 1),
-        "factor": one(factor=1.04), "offset": one(offset=0.06),
-        "zeros": one(zero=("y", "dx", "dgamma", "dbeta")),
+        "factor": one(factor=1.06), "offset": one(offset=0.06),
+        "zeros": one(zero=("y", "dx", "dgamma", "dbeta", "dgate")),
         **{name: one(after=f) for name, f in ACTIVATIONS.items()},
-        "y-reversed": one(reversed="x gamma beta"), "x-reversed": one(reversed="x"),
-        "rows-reversed": one(order=("x", lambda i: (k.n - 1 - k.row(i)) * k.c * k.s + i % (k.c * k.s))),
+        "y-reversed": one(reversed="x gamma beta gate"), "x-reversed": one(reversed="x"),
+        "rows-reversed": one(order=("x gate", lambda i: (k.n - 1 - k.row(i)) * k.c * k.s + i % (k.c * k.s))),
         "layer-twice": one(x_is_y=1), "y-for-x": one(x_is_y=1),
         "y-for-x-in-dx": one(operand={"beside": "y", "within": "y"}),
         "y-for-x-in-backward": one(operand={"beside": "y", "within": "y", "dgamma": "y"}),
@@ -124,7 +126,7 @@ def plant(k, name):
     if found := re.fullmatch("(dx|dgamma|backward|beside|within)-(?:of-)?(x|centred|added|scaled)", name):
         return one(operand={at: found[2] for at in places.get(found[1], (found[1],))})
     if found := re.fullmatch("(gamma|beta|affine|x|y)-shifted(-back)?", name):
-        what = {"affine": "gamma beta", "y": "x gamma beta"}.get(found[1], found[1])
+        what = {"affine": "gamma beta", "y": "x gamma beta gate"}.get(found[1], found[1])
         return one(moved=what, moves=-1 if found[2] else 1)
     if found := re.fullmatch("rows-shifted(-back)?", name):
         return one(rows_moved=-1 if found[1] else 1)
