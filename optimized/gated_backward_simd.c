@@ -10,7 +10,7 @@ enum { ROWS = 4 * VLEN }; /* rows of a partial sum of dgamma */
 
 static const nl_threshold thresholds[] = {{NL_OF_C, VLEN}, {NL_OF_N, ROWS}, {0}};
 
-/* The factors of an element's gradients. dn is the gradient of the norm's output, g = gain * dn. */
+/* The factors of an element's gradients. dn: the gradient of the norm's output; g: gain * dn. */
 typedef struct terms {
     vf x, z, gain, dy, dn, silu, xhat;
     sigmoids s;

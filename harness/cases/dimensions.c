@@ -376,7 +376,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     return compose(f, classes, shape, false, &d, list, error, error_size);
 }
 
-/* Adds cases of one shape: one for each class of each dimension. Draws the other classes. */
+/* Adds a case of one shape for each class of model_cases(); draws the other dimensions. */
 static bool add_model(family f, const char *shape, draws *d, case_list *list, char *error,
                       size_t error_size) {
     for (size_t with = 0; with < DIMENSIONS; with++) {

@@ -161,8 +161,8 @@ static bool look_alike(const claim *c, const setting *a, const setting *b) {
            strcmp(p.after, q.after) == 0;
 }
 
-/* Describes the settings of one outcome: lists settings without a difference, and gives the range
- * of the other settings' figures. */
+/* Describes the settings of one outcome: lists them if it is NO_DIFFERENCE, else gives the
+ * range of their figures. */
 static void add_group(words *w, const claim *c, claim_outcome o) {
     const setting *least = NULL, *most = NULL;
     size_t seen = 0;

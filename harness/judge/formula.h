@@ -120,7 +120,7 @@ typedef struct formula {
     int rstd_power;     /* the number of factors rstd in y or dx */
     int rounds, to,
         cuts_off; /* bits of the rounded values; their type; 1: rounds them towards zero */
-    int squares_in, sums_in; /* 0, or 1 + the type of the squares, or of all sums */
+    int squares_in, sums_in; /* 0, or 1 + a type: of the squares; of all sums */
     int terms_exact;         /* the sums are rounded, the terms are not */
     int mean_is_first;       /* x[0] replaces the mean */
     int less;                /* bits of the sums whose divisor is 1 too small */

@@ -159,7 +159,7 @@ void text_append(char *text, size_t size, const char *format, ...) {
     va_end(more);
 }
 
-/* Describes output `first` and the later outputs that are wrong in the same places. */
+/* Describes output `first` and the next ones, until one is wrong in other places. */
 static void add_names(const subject *s, const region of[NL_ARGS], nl_arg first, const char *where,
                       char *to, size_t size) {
     char text[256];

@@ -37,7 +37,7 @@ _Static_assert(VLEN <= 16 && (VLEN & (VLEN - 1)) == 0,
 #define NL_OF_ISA_OF_(name, isa) NL_OF_ISA_(name, isa)
 #define NL_OF_ISA(name) NL_OF_ISA_OF_(name, NL_ISA)
 
-/* Outlines rare paths, to keep the hot loops small, and large functions, to compile them apart. */
+/* Outlines rare paths, which keeps hot loops small; compiles large functions separately. */
 #define NL_OUTLINED __attribute__((noinline))
 #define NL_COLD static NL_OUTLINED __attribute__((cold, unused))
 

@@ -1,5 +1,5 @@
-/* Tests the spelling of a case: the meaning of every part, and the bytes that the case moves,
- * worked by hand. SPDX-License-Identifier: MIT */
+/* Tests the spelling of a case: every part's meaning, and the bytes moved, as computed by hand.
+ * SPDX-License-Identifier: MIT */
 #include "cases/case.h"
 #include "cases/data.h"
 #include "base/npy.h"

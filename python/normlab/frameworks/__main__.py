@@ -126,7 +126,7 @@ def main(given: Optional[Sequence[str]] = None) -> int:
     rows: Rows = []
     work: list[tuple[Any, ...]]
     interrupted = False
-    signal.signal(signal.SIGTERM, signal.default_int_handler)  # so that `timeout` keeps the rows, too
+    signal.signal(signal.SIGTERM, signal.default_int_handler)  # SIGTERM of `timeout` acts as Ctrl-C
     try:
         if options.judge:
             work = [(c, device) for c in options.case or exhibits.cases(options.quick)]
