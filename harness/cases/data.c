@@ -88,6 +88,7 @@ static void fill(void *context, size_t begin, size_t end) {
         if (in[NL_GATE])
             nl_store(p->dtype, in[NL_GATE], nl_place(of_gate, i),
                      (float)(kind[NL_GATE].value ? own_value(w->c, NL_GATE, at)
+                             : kind[NL_X].exact  ? 64 /* silu(64) is 64, without rounding */
                                                  : 2 * random_normal(stream_of(w->c, NL_GATE), i)));
     }
 }

@@ -19,6 +19,7 @@ static const char *const suite[] = {
     "batchnorm/{forward,backward,inference}/" TYPES "/{0,3}x{1..67+6}x{1,2,49}/normal",
     /* exact gradients show wrongly rounded ties, and rows missing in dgamma or dbeta */
     ROWS "/backward/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
+    GATED "/{forward,backward}/" TYPES "/{2x{2,4,8,64},{129,1025,4097,8223,65537}x2}/exact/eps=0",
     "batchnorm/backward/" TYPES "/{2x9,4x9,8x64,16x5x4,8222x3,2x3x5453,65538x2}/exact/eps=0",
     /* sizes between all published thresholds, with every remainder modulo 8; sizes of models */
     ROWS "/{forward,backward}/f32/3x{1001,1530,2339,3005,3572,5453,8326,12719,14000}/normal",
@@ -146,6 +147,7 @@ static const char *const thorough_suite[] = {
     /* many longer rows; row counts with every remainder modulo a block; several long planes */
     ROWS "/forward/f32/131075x33/normal",
     ROWS "/backward/f32/{131075x16,{1025..1281}x4}/exact/eps=0",
+    GATED "/backward/f32/131075x16/exact/eps=0",
     ROWS "/backward/f32/{16500x40,{1001,2001,3001,5001,6001,10001}x2}/normal",
     ROWS "/{forward,backward}/f32/2x{1001,2001,3001,5001,6001,10001}/normal",
     "batchnorm/{forward,backward,inference}/f32/{3x2x65543,131075x3x5}/normal",

@@ -330,7 +330,7 @@ int cmd_check(int argc, char **argv) {
     if (input_ok && !stopped && j.all.ok + j.all.demo + j.all.fail == 0)
         fprintf(stderr, "FAIL nothing was compared%s\n",
                 o.impl ? ": no implementation of --impl runs a case here; see `normlab list`" : "");
-    hints_print(stderr, NULL, say_when, &j);
+    if (!stopped) hints_print(stderr, NULL, say_when, &j);
     bool written = report_written(j.out.csv, j.out.path),
          good = input_ok && !stopped && j.all.ok + j.all.demo > 0 && j.all.fail == 0;
     if (o.errors && !o.update_errors && !stopped && !ended)

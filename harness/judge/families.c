@@ -77,7 +77,7 @@ static const struct {
                  {A_MEAN | A_RSTD, "statistics", "mean and rstd were"},
                  {AN_XHAT, "xhat", "xhat was"},
                  {AN_OUTPUT, "stored", ""},
-                 {A_PRODUCT, "product", "gain * xhat, before beta, was"},
+                 {A_PRODUCT, "product", "gain * xhat, before beta or the gate, was"},
                  {A_VARIANCE, "variance", "the variance, or mean square, was"},
                  {A_SCALE, "scale", "the scale, gain * rstd, was"},
                  {A_FOLD, "fold", "scale and shift of y = x * scale + shift were"},
@@ -109,7 +109,7 @@ static void add_roundings(mistake_list *l) {
             if ((what & backward) && l->s->p->pass != NL_BACKWARD) continue;
             if ((what & (A_SCALE | A_FOLD | A_PRODUCT)) && l->s->p->pass == NL_BACKWARD) continue;
             if ((what & A_VARIANCE) && l->s->p->pass != NL_FORWARD) continue;
-            if ((what & A_PRODUCT) && !l->s->in->beta) continue;
+            if ((what & A_PRODUCT) && !l->s->in->beta && !(l->right.gate & GATE_LAST)) continue;
             if (what == A_SUM_LATE && !l->s->in->residual) continue;
             if (both && !(l->right.centred && (what & A_MEAN)) && !l->s->got[NL_DBETA]) continue;
             /* rounding xhat to the storage type is a cast before the weight */

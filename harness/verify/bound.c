@@ -12,7 +12,7 @@ static const double u = 0x1p-24;
 enum { SILU = 8 };
 
 bool exact_data(const instance *in) {
-    return case_is_exact(in->c) && !nl_layers[in->c->problem.op].gate; /* silu rounds */
+    return case_is_exact(in->c);
 }
 
 /* Are the data exact, and does the method not round on exact data? */
