@@ -166,6 +166,7 @@ CHAPTER = [  # (setting in words, mode, case)
     ("one fused kernel with vectors", "simd", "forward/f32/4x1024/normal"),
     ("one fused kernel with vectors, more rows", "simd", "forward/f32/64x1024/normal"),
     ("one fused kernel with vectors, forward and backward", "simd", "both/f32/64x1024/normal"),
+    ("one fused kernel with vectors, from memory or L3", "simd", "forward/f32/16384x1024/normal"),
     ("one fused kernel with vectors and streaming stores", "streaming", "forward/f32/16384x1024/normal"),
     ("RMSNorm unfused, LayerNorm as one kernel", "unfused_rms", "forward/f32/64x1024/normal"),
 ]

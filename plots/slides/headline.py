@@ -10,7 +10,7 @@ SOURCE = "claims"
 MACHINES = Path(__file__).resolve().parents[2] / "docs" / "machines"
 BOTH = "both/f32/64x1024/normal"
 ROWS = [("unfused", CACHE), ("unfused", MEMORY), ("scalar", CACHE), ("simd_two_pass", CACHE), *FUSED[:2], ("simd", BOTH),
-        FUSED[2], ("threads", MEMORY)]
+        *FUSED[2:], ("threads", MEMORY)]
 LEFT, RIGHT = -25, 72
 
 
