@@ -13,7 +13,8 @@ def draw(page):
         xs, ys = panel[name]
         keep = [i for i, x in enumerate(xs) if x > 1e-8]
         page.line(axes, [xs[i] for i in keep], [ys[i] for i in keep], words)
-        half[words] = min(xs, key=lambda x: abs(ys[xs.index(x)] - 0.5))
+        i = next(i for i, y in enumerate(ys) if y > 0.5)  # between points, y is a line over log x
+        half[words] = xs[i - 1] * (xs[i] / xs[i - 1]) ** ((0.5 - ys[i - 1]) / (ys[i] - ys[i - 1]))
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda x, _: slide.power(10)(x))
     axes.set_xlim(min(x for x in xs if x > 1e-8) / 1.2, None)
