@@ -187,7 +187,8 @@ static void find_exact(const instance *in, const ref_outputs *want, size_t g, al
     }
     const bool saved = !in->impl || in->impl->method != NL_REFINED;
     a->unit_xhat = exact_data(in) && saved && is_power_of_two(want->rstd[g]);
-    a->exact = a->unit_xhat && m <= LARGEST_EXACT && is_power_of_two(m);
+    const bool gate = nl_layers[p->op].gate; /* a kernel's silu may round */
+    a->exact = a->unit_xhat && m <= LARGEST_EXACT && is_power_of_two(m) && !gate;
 }
 
 /* Does the method's error grow with the mean anyway, so that y may be x * a + b? */

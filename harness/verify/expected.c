@@ -193,7 +193,7 @@ static expected_value expected_dgamma(const expectations *d, size_t i) {
     const ref_outputs *w = d->want;
     const double scale = w->dgamma_scale[i];
     const bound b = d->exact == ref_groups(p)
-                        ? just(8)
+                        ? just(nl_layers[p->op].gate ? 16 : 8)
                         : scaled(8 + 2 * d->kappa, 1, allow_column(d->in, w, NL_DGAMMA, i));
     expected_value out = exactly(NL_F32, w->dgamma[i], scale, b,
                                  d->promised == ref_groups(p) && !leaves_range(scale));
