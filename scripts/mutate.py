@@ -144,7 +144,7 @@ class Workplace:
         if own:
             (self.home / "errors.csv").write_text("\n".join([lines[0], *own]) + "\n")
             words += ["--errors", "errors.csv"]
-        return self.run(words, 100, NL_TUNING="tuning")[0] == 0
+        return self.run(words, 300, NL_TUNING="tuning")[0] == 0
 
     def failing_test(self, program, tests, impl="*"):
         """The first test that fails with the change and passes without it; None if all pass."""
