@@ -1,7 +1,6 @@
 /* SPDX-License-Identifier: MIT */
 #include "verify/error_record.h"
 #include "base/csv.h"
-#include "base/replace.h"
 
 #include <errno.h>
 #include <math.h>
@@ -193,12 +192,13 @@ bool error_record_update(const error_record *e, size_t *lines, char *error, size
         if (error_record_not_run(e, &e->file[i])) all[count++] = e->file[i];
     for (size_t i = 0; i < count; i++)
         for (size_t k = 0; k < KINDS_MAX; k++) all[i].u[k] = rounded_up(all[i].u[k]);
-    replacement out;
-    bool ok = all && replace_begin(&out, e->path);
+    FILE *out = all ? fopen(e->path, "w") : NULL;
+    bool ok = out != NULL;
     if (ok) {
         qsort(all, count, sizeof *all, order_to_write);
-        *lines = write_lines(e, all, count, out.file);
-        ok = replace_end(&out, true);
+        *lines = write_lines(e, all, count, out);
+        ok = fflush(out) == 0 && !ferror(out);
+        ok = fclose(out) == 0 && ok;
     }
     if (!ok) snprintf(error, error_size, "cannot write %s: %s", e->path, strerror(errno));
     free(all);
