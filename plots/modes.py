@@ -84,9 +84,10 @@ def answer(machines, sizes=False):
     """RMSNorm against LayerNorm in one sentence, from the savings() of some machines; "" if there are none."""
     found = lambda *races: [at[race] for race in races for at in machines if race in at]
     unfused = found(("unfused", CACHE), ("unfused", MEMORY))
-    fused = [f"{against(rows)} streamed" if race[0] == "streaming" else  # of the shape before
-             f"{against(rows)} at {shape(race[1])[0]}" + f" ({shape(race[1])[1]})" * sizes
-             for race in FUSED if (rows := found(race))]
+    fused = []
+    for how, case in (race for race in FUSED if found(race)):
+        at, again = f" at {shape(case)[0]}" + f" ({shape(case)[1]})" * sizes, how == "streaming" and found(("simd", case))
+        fused.append(against(found((how, case))) + (" streamed" if again else at + ", streamed" * (how == "streaming")))
     parts = [f"{against(unfused)} unfused"] if unfused else []
     parts += [f"fused, with SIMD, {', '.join(fused)}"] if fused else []
     where = f"On {len(machines)} machines, " * (len(machines) > 1)

@@ -24,7 +24,7 @@ def of_saving(rows):
     where = f"from {' to '.join(ends)}: not one number" if len(ends) > 1 else f"at {''.join(ends)}"
     tile = (modes.between([number(at[race]["value"]) for race in fused]),
             f"RMSNorm’s time against LayerNorm’s, fused, {where}{first}") if fused else None
-    lacks = [modes.shape(race[1])[0] for race in modes.FUSED if race not in at]
+    lacks = dict.fromkeys(modes.shape(race[1])[0] for race in modes.FUSED if race not in at)
     return f"On this machine{first}, {says}.{' Not measured: ' * bool(lacks)}{', '.join(lacks)}{'.' * bool(lacks)}".replace("'", "’"), tile
 
 
