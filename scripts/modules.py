@@ -1,8 +1,8 @@
 #!/usr/bin/env python3
 """Do the modules of harness/ follow the table in harness/README.md? Prints which modules each module uses. Fails if a
-module uses one that the table does not allow; if the table allows one that is not above the module's line; if a module other
-than cli/ and commands/ prints or reads options; or if files (a .c and its .h are one) or folders, kernels' too, include
-each other in a circle."""
+module uses one that the table does not allow; if the table allows one that is not above the module's line; if a module
+other than cli/ and commands/ prints or reads options; or if files (a .c and its .h are one) or folders, kernels' too,
+include each other in a circle."""
 import re
 import sys
 from pathlib import Path

@@ -19,7 +19,7 @@ const char arrays_usage[] =
     "it, '<V2'. FILE is a .npy file.\n"
     "\n"
     "  --axes LIST                axes to normalize, as -2,-1 (the last two)  default: the last\n"
-    "                             batchnorm: all but C; default: all but 1; (N, H, W, C): 0,1,2\n"
+    "                             batchnorm: all but axis 1; give 0,1,2 for (N, H, W, C)\n"
     "  --gamma FILE, --beta FILE  gain and bias, (C,)      default: a gain of one, a bias of zero\n"
     "  --residual FILE            added to x first; has x's shape and type\n"
     "  --gate FILE                needed by the gated layers; has x's shape and type\n"

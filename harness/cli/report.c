@@ -46,8 +46,8 @@ bool report_can_write(const char *path) {
     return !is_new || remove(path) == 0 || cannot_write(path);
 }
 
-/* Locks a regular file until it is closed, and empties it. False: another process has locked it. */
-static bool is_alone(FILE *f) {
+/* Locks a file until it is closed, and empties it. False: another process has locked it. */
+static bool lock_and_empty(FILE *f) {
     if (flock(fileno(f), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
     return ftruncate(fileno(f), 0) == 0 || errno == EINVAL; /* EINVAL: a pipe or a device */
 }
@@ -55,7 +55,7 @@ static bool is_alone(FILE *f) {
 bool report_file(FILE **csv, const char *path, bool quick) {
     *csv = path ? open_new(path, "a") : isatty(STDOUT_FILENO) ? NULL : stdout;
     if (path && !*csv) return cannot_write(path);
-    if (path && !is_alone(*csv)) {
+    if (path && !lock_and_empty(*csv)) {
         fprintf(stderr, "normlab: another process is writing %s; choose another --out\n", path);
         return fclose(*csv), false;
     }

@@ -137,7 +137,8 @@ bool load_accepts(const nl_impl *m, char *why, size_t size) {
         return refuse(why, size, "%s: lanes is %d; a sum has at least one accumulator", m->name,
                       m->lanes);
     if (!good_thresholds(m->thresholds))
-        return refuse(why, size, "%s: thresholds should be at most %d valid ones, then a size of 0",
+        return refuse(why, size,
+                      "%s: thresholds should end with a size of 0, after at most %d valid ones",
                       m->name, THRESHOLDS);
     return true;
 }

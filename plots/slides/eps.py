@@ -13,7 +13,7 @@ def draw(page):
         xs, ys = panel[name]
         keep = [i for i, x in enumerate(xs) if x > 1e-8]
         page.line(axes, [xs[i] for i in keep], [ys[i] for i in keep], words)
-        i = next(i for i, y in enumerate(ys) if y > 0.5)  # between points, y is a line over log x
+        i = next(i for i in keep[1:] if ys[i] > 0.5)  # between points, y is a line over log x
         half[words] = xs[i - 1] * (xs[i] / xs[i - 1]) ** ((0.5 - ys[i - 1]) / (ys[i] - ys[i - 1]))
     axes.set_xscale("log")
     axes.xaxis.set_major_formatter(lambda x, _: slide.power(10)(x))

@@ -1,6 +1,6 @@
 /* Tests the hints below a failure. Each kernel has one planted mistake, whose cause the hint must
- * name. For an unknown mistake it must name none. judge_drawn.py plants all mistakes that
- * `normlab judge` knows but those of a gate; this file, other causes and mistakes in every output.
+ * name. For an unknown mistake it must name none. judge_drawn.py plants the mistakes that
+ * `normlab judge` tries; this file, other causes and mistakes in every output.
  * SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "mutants.h"

@@ -1,6 +1,5 @@
-"""Computes the outputs of each mistake that `normlab judge` tries on layers without a gate, on random shapes and data.
-judge must name the mistake, alone or with others that give the same numbers. Without --draws each mistake is computed
-in one type. Usage: tests/judge/judge_drawn.py path/to/normlab [--seed N] [--draws N] SPDX-License-Identifier: MIT"""
+"""Computes the outputs of each mistake that `normlab judge` tries on a layer, on random shapes and data. judge must
+name the mistake, alone or with others that give the same numbers. Without --draws each mistake is computed in one type. Usage: tests/judge/judge_drawn.py path/to/normlab [--seed N] [--draws N] SPDX-License-Identifier: MIT"""
 import csv
 import math
 import os

@@ -1,4 +1,4 @@
-"""The mistakes that `normlab judge` can name, but those of a gate, in the form that tests/judge/formulas.py uses.
+"""The mistakes that `normlab judge` can name, in the form that tests/judge/formulas.py uses.
 SPDX-License-Identifier: MIT"""
 import math
 import re
