@@ -19,6 +19,9 @@ function(nl_add_kernels)
     set(library normlab_kernels_${ARG_ISA}_${folder})
     nl_add_isa_library(${library} ${ARG_ISA})
     target_compile_options(${library} PRIVATE ${ARG_FLAGS})
+    if(ARG_ISA MATCHES avx)  # reading the intrinsics takes longer than compiling most of these files
+        target_precompile_headers(${library} PRIVATE <immintrin.h>)
+    endif()
     foreach(folder IN LISTS ARG_FOLDERS)
         # Subfolders hold code that several rungs of this folder share.
         file(GLOB shared CONFIGURE_DEPENDS ${folder}/*/*.c)
