@@ -49,6 +49,12 @@ def question(path):
     return asked + mark, rest.strip(), command[1] if command else ""
 
 
+def untimed(name):
+    """Does this experiment time nothing?"""
+    path = EXPERIMENTS / f"{name}.txt"
+    return path.exists() and bool(re.search("^# *takes: .*untimed", path.read_text(encoding="utf-8"), flags=re.M))
+
+
 class Page:
     """The contents of the template."""
 
@@ -132,18 +138,19 @@ class Page:
         return files.facts(self.results / f"{name}.csv")
 
     def machine(self):
-        """The facts of the latest run, and separately the doctor's summary and findings."""
-        paths = sorted(self.results.glob("*.machine.txt"), key=lambda path: path.stat().st_mtime)
-        if not paths:
+        """The facts of the latest timed run, and separately the doctor's summary and findings. Experiments without
+        timing run two at a time, so that each disturbs the other's findings."""
+        runs = {name: self.facts(name) for name in self.names()}
+        if not runs:
             return {}
-        runs = [self.facts(path.name.removesuffix(".machine.txt")) for path in paths]
-        facts = sorted(runs, key=lambda run: run.get("date", ""))[-1]
+        timed = [name for name in runs if not untimed(name)] or runs
+        facts = max((runs[name] for name in timed), key=lambda run: run.get("date", ""))
         looked = {key[7:]: value.partition(" ") for key, value in facts.items() if key.startswith("doctor ")}
         order = ["bad", "unknown", "note", "good"]
         shown = sorted(looked.items(), key=lambda item: order.index(item[1][0]) if item[1][0] in order else 0)
         table = captions.markdown(["what", "verdict", "seen"],
                                   [[what, verdict, seen] for what, (verdict, _, seen) in shown], 0)
-        several = {(run.get("cpu"), run.get("commit")) for run in runs}
+        several = {(run.get("cpu"), run.get("commit")) for run in runs.values()}
         return {"facts": {k: v for k, v in facts.items() if not k.startswith("doctor")},
                 "doctor": facts.get("doctor", ""), "looked": shown and self.html(table, "The doctor’s findings"),
                 "bad": ", ".join(what for what, (verdict, *_) in shown if verdict == "bad"),

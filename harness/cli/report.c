@@ -60,7 +60,10 @@ bool report_file(FILE **csv, const char *path, bool quick) {
         return fclose(*csv), false;
     }
     if (!path || machine_write_beside(path, quick, load_checksum())) return true;
-    fprintf(stderr, "normlab: cannot write the machine's facts beside %s\n", path);
+    fprintf(stderr,
+            "normlab: cannot write FILE.machine.txt beside --out FILE.csv, %s: name a file in a "
+            "folder that can be written\n",
+            path);
     return fclose(*csv), false;
 }
 

@@ -56,6 +56,8 @@ enum {
 };
 /* bits of gate: silu(gate) multiplies y, x, or both; SIGMOID: sigmoid(gate) does */
 enum { UNGATED, GATE_LAST, GATE_FIRST, GATE_TWICE, SIGMOID, SIGMOID_LAST, SIGMOID_FIRST };
+/* slope: what dgate has for the gate's derivative */
+enum { ITS_SLOPE, NEGATED_SLOPE, SILU_ITSELF, SIGMOID_ALONE, SIGMOID_SLOPE };
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
 enum { BETA_ADDED, BETA_IGNORED, BETA_FIRST }; /* beta; FIRST: before the gain */
@@ -113,7 +115,7 @@ enum {
 };
 
 typedef struct formula {
-    int axis, centred, variance, root, residual, casting, gain, gained, beta, gate;
+    int axis, centred, variance, root, residual, casting, gain, gained, beta, gate, slope;
     int unbiased, inference, output, range;
     int affine_swapped; /* gamma and beta */
     unsigned zeroed;    /* NL_BIT() of each output that is 0 throughout */

@@ -91,12 +91,14 @@ static void put_gradients(workspace *w, const formula *r, long double gain, size
     } else if (s->in->gate) {
         const long double z = s->in->gate[from], factor = 1 / (1 + expl(-z)),
                           rest = factor / (1 + expl(z)); /* the derivative of the sigmoid */
+        const long double right = r->gate & SIGMOID ? rest : factor + z * rest;
+        const long double slopes[] = {right, -right, z * factor, factor, rest};
         long double by = 0;
         if (r->gained == NEGATED) gain = -gain; /* of dx alone */
         if (r->gate & GATE_FIRST) by = v * formula_rounded(r, A_X, s->in->x[from]);
         if (r->gate & GATE_LAST)
             by += gain * formula_rounded(r, A_DY, s->in->dy[from]) * formula_normalized(w, r, from);
-        formula_put(w, NL_DGATE, from, by * (r->gate & SIGMOID ? rest : factor + z * rest));
+        formula_put(w, NL_DGATE, from, by * slopes[r->slope]);
         v *= formula_gate(s, r, true, from);
     }
     formula_store(w, r, i, v);

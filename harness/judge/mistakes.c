@@ -25,6 +25,7 @@ enum {
     RESIDUAL,      /* the residual, or dresidual, was given */
     ROUNDED_SUM,   /* a residual was given, and x + residual is rounded */
     CENTRED,       /* there is a mean */
+    GATED,         /* there is a gate */
     LAST_GATE,     /* the gate multiplies the output */
     FIRST_GATE     /* the gate multiplies x */
 };
@@ -52,8 +53,7 @@ static const struct row {
      "x - mean * rstd instead of (x - mean) * rstd: brackets are missing"},
     {"gamma-missing", ALL, ANY, AT(gain), NO_GAIN, "gamma was not applied"},
     {"beta-missing", F | I, ANY, AT(beta), BETA_IGNORED, "beta was not added"},
-    {"gate-ignored", ALL, LAST_GATE, AT(gate), UNGATED, "the gate was not applied"},
-    {"gate-ignored", ALL, FIRST_GATE, AT(gate), UNGATED, "the gate was not applied"},
+    {"gate-ignored", ALL, GATED, AT(gate), UNGATED, "the gate was not applied"},
     {"gate-first", ALL, LAST_GATE, AT(gate), GATE_FIRST,
      "silu(gate) multiplied x before the norm, not its output: gate_first_rmsnorm"},
     {"gate-last", ALL, FIRST_GATE, AT(gate), GATE_LAST,
@@ -62,6 +62,12 @@ static const struct row {
     {"gate-sigmoid", ALL, FIRST_GATE, AT(gate), SIGMOID_FIRST,
      "sigmoid(gate) instead of silu(gate)"},
     {"gate-twice", ALL, LAST_GATE, AT(gate), GATE_TWICE, "silu(gate) multiplied x too"},
+    {"dgate-negated", B, GATED, AT(slope), NEGATED_SLOPE, "the sign: -dgate instead of dgate"},
+    {"dgate-of-silu", B, GATED, AT(slope), SILU_ITSELF, "dgate has silu(gate), not its derivative"},
+    {"dgate-of-sigmoid", B, GATED, AT(slope), SIGMOID_ALONE,
+     "dgate has sigmoid(gate): gate * sigmoid'(gate) was left out of silu's derivative"},
+    {"dgate-of-slope", B, GATED, AT(slope), SIGMOID_SLOPE,
+     "dgate has the derivative of sigmoid(gate), not that of silu(gate)"},
     {"residual-ignored", F, ANY, AT(residual), IGNORED, "the residual was not added"},
     {"dresidual-ignored", B, ANY, AT(residual), IGNORED, "dresidual was not added"},
     {"sum-unrounded", F, ROUNDED_SUM, AT(residual), UNROUNDED,
@@ -310,6 +316,7 @@ static bool concerns(const struct row *r, const mistake_list *l) {
                        [RESIDUAL] = s->in->residual || s->in->dresidual,
                        [ROUNDED_SUM] = s->in->residual && s->p->sum == NL_SUM_ROUNDED,
                        [CENTRED] = centred,
+                       [GATED] = s->in->gate,
                        [LAST_GATE] = nl_layers[s->p->op].gate == NL_GATE_LAST,
                        [FIRST_GATE] = nl_layers[s->p->op].gate == NL_GATE_FIRST};
     if (r->at == AT(axis) && r->value == (channelled ? CHANNELS : FEATURES)) return false;

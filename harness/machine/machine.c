@@ -59,6 +59,22 @@ void machine_name(char *text, size_t size) {
     text[kept] = '\0';
 }
 
+/* Writes the number of threads, and the variables that decide how they wait and where they run. */
+static void write_threads(FILE *out) {
+    static const char *const variables[] = {"OMP_WAIT_POLICY", "OMP_PROC_BIND", "OMP_PLACES",
+                                            "GOMP_SPINCOUNT", "KMP_BLOCKTIME"};
+    if (!nl_has_openmp()) {
+        fprintf(out, "threads: built without OpenMP, 1\n");
+        return;
+    }
+    fprintf(out, "threads: OpenMP, %d", nl_max_threads());
+    for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
+        const char *value = getenv(variables[i]);
+        if (value) fprintf(out, ", %s=%.*s", variables[i], (int)strcspn(value, "\n"), value);
+    }
+    fputc('\n', out);
+}
+
 void machine_write(FILE *out) {
     char text[256], model[32], when[32];
     struct utsname system;
@@ -83,10 +99,7 @@ void machine_write(FILE *out) {
     fprintf(out, "version: %s\n", NL_VERSION);
     fprintf(out, "long double: %d bits of significand (LDBL_MANT_DIG is %d)\n", long_double_bits(),
             LDBL_MANT_DIG);
-    if (nl_has_openmp())
-        fprintf(out, "threads: OpenMP, %d\n", nl_max_threads());
-    else
-        fprintf(out, "threads: built without OpenMP, 1\n");
+    write_threads(out);
     fprintf(out, "isa: %s\n", nl_isa_best());
     for (size_t i = 0; i < nl_impl_count(); i++)
         if (nl_is_peer(nl_impl_at(i)->name))

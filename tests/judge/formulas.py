@@ -77,7 +77,8 @@ def gates(k, m, place):
     s = [1 / (1 + math.exp(-z)) for z in k.gate]
     if m.get("sigmoid"):
         return s, [v * (1 - v) for v in s]
-    return [z * v for z, v in zip(k.gate, s)], [v * (1 + z * (1 - v)) for z, v in zip(k.gate, s)]
+    slope = m.get("slope", lambda z, v: v * (1 + z * (1 - v)))
+    return [z * v for z, v in zip(k.gate, s)], [slope(z, v) for z, v in zip(k.gate, s)]
 
 
 def inputs(k, m):

@@ -63,6 +63,8 @@ def plant(k, name):
         "gamma-missing": one(no_gamma=1), "beta-missing": one(no_beta=1), "gamma-twice": one(power=2),
         "gate-ignored": one(gate=""), "gate-first": one(gate="first"), "gate-last": one(gate="last"),
         "gate-twice": one(gate="first last"), "gate-sigmoid": one(sigmoid=1),
+        "dgate-negated": one(slope=lambda z, v: -v * (1 + z * (1 - v))), "dgate-of-silu": one(slope=lambda z, v: z * v),
+        "dgate-of-sigmoid": one(slope=lambda z, v: v), "dgate-of-slope": one(slope=lambda z, v: v * (1 - v)),
         "residual-ignored": one(past=0), "residual-twice": one(past=2), "residual-subtracted": one(past=-1),
         "dresidual-ignored": one(past=0), "dresidual-twice": one(past=2), "dresidual-subtracted": one(past=-1),
         "dresidual-in-dy": one(past_in_dy=1), "residual-not-in-sums": one(sums_of_x=1),
