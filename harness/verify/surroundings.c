@@ -52,9 +52,14 @@ static bool same_file(const struct stat *a, const struct stat *b) {
 
 /* Is a part of the buffers no longer mapped? */
 static bool memory_lost(const instance *in) {
-    for (int i = 0; i <= NL_ARGS; i++)
-        if (in->map[i] && msync(in->map[i], in->map_bytes[i], MS_ASYNC) != 0) return true;
-    return false;
+    char *end = NULL;
+    for (int i = 0; i <= NL_ARGS; i++) {
+        if (!in->map[i]) continue;
+        if (!in->shared && msync(in->map[i], in->map_bytes[i], MS_ASYNC) != 0) return true;
+        if ((char *)in->map[i] + in->map_bytes[i] > end)
+            end = (char *)in->map[i] + in->map_bytes[i];
+    }
+    return in->shared && end && msync(in->shared->base, end - in->shared->base, MS_ASYNC) != 0;
 }
 
 void surroundings_note(void) {

@@ -15,6 +15,7 @@
 #ifdef _OPENMP
 #include <omp.h>
 #endif
+#include <fcntl.h>
 #include <pthread.h>
 #include <signal.h>
 #include <stdlib.h>
@@ -396,9 +397,15 @@ int worker_stop(int *pid, int line, bool now) {
 }
 
 int worker_threads(int pid) {
-    enum { LINKS = 2, WAITS = 1 }; /* links of an empty directory; the thread that only waits */
-    char path[60];
+    enum { LINKS = 2, WAITS = 1 };   /* links of an empty directory; the thread that only waits */
+    static int folder = -1, of = -1; /* kept open: looking the path up takes longer than the rest */
     struct stat tasks;
-    snprintf(path, sizeof path, pid ? "/proc/%d/task" : "/proc/self/task", pid);
-    return stat(path, &tasks) == 0 ? (int)tasks.st_nlink - LINKS - WAITS : 0;
+    if (of != pid || fstat(folder, &tasks) != 0) {
+        char path[60];
+        snprintf(path, sizeof path, pid ? "/proc/%d/task" : "/proc/self/task", pid);
+        if (of != pid && folder >= 0) close(folder);
+        folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), of = pid;
+        if (fstat(folder, &tasks) != 0) return 0;
+    }
+    return tasks.st_nlink > LINKS ? (int)tasks.st_nlink - LINKS - WAITS : 0;
 }
