@@ -88,10 +88,10 @@ def clear(results, chosen):
 
 
 def small(picture, out):
-    """Saves the picture for pages of text: 1280 pixels wide, in the 128 colours that lie farthest apart, because
-    Pillow's default choice merges orange and amber."""
+    """Saves the picture for pages of text: 1280 pixels wide, in 128 colours. Pillow's default choice of
+    colours merges orange and amber, and the one of maximum coverage tints grey areas."""
     image = Image.open(picture).convert("RGB").resize((1280, 720), Image.Resampling.LANCZOS)
-    image.quantize(128, Image.Quantize.MAXCOVERAGE, dither=Image.Dither.NONE).save(out, optimize=True)
+    image.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(out, optimize=True)
 
 
 def main(results, *chosen):
