@@ -226,7 +226,7 @@ class Page:
         machines = self.machines or {"": self.facts}
         if most < 8 and len(machines) > 1:
             dates = sorted({known.get("date", "")[:10] for known in machines.values()})
-            names = ", ".join(f"{name} {known.get('kernels', 'unknown')[:9]}" for name, known in machines.items())
+            names = ", ".join(f"{name} {known.get('kernels', 'unknown')[:6]}" for name, known in machines.items())
             return f"kernels: {names} · {' to '.join(dates[:1] + dates[1:][-1:])}"
         found = []
         for name, known in machines.items():
