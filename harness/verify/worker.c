@@ -403,7 +403,7 @@ int worker_threads(int pid) {
     if (of != pid || fstat(folder, &tasks) != 0) {
         char path[60];
         snprintf(path, sizeof path, pid ? "/proc/%d/task" : "/proc/self/task", pid);
-        if (of != pid && folder >= 0) close(folder);
+        if (pid && of != pid && folder >= 0) close(folder); /* pid 0: it was the parent's */
         folder = open(path, O_RDONLY | O_DIRECTORY | O_CLOEXEC), of = pid;
         if (fstat(folder, &tasks) != 0) return 0;
     }
