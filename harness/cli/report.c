@@ -46,20 +46,26 @@ bool report_can_write(const char *path) {
     return !is_new || remove(path) == 0 || cannot_write(path);
 }
 
-/* Locks a file until it is closed, and empties it. False: another process has locked it. */
-static bool lock_and_empty(FILE *f) {
-    if (flock(fileno(f), LOCK_EX | LOCK_NB) != 0 && errno == EWOULDBLOCK) return false;
-    return ftruncate(fileno(f), 0) == 0 || errno == EINVAL; /* EINVAL: a pipe or a device */
+/* Locks a file until it is closed. False: another process has locked it. */
+static bool lock(FILE *f) {
+    return flock(fileno(f), LOCK_EX | LOCK_NB) == 0 || errno != EWOULDBLOCK;
+}
+
+/* Empties a file; a pipe or a device (EINVAL) stays. */
+static bool empty(FILE *f) {
+    return ftruncate(fileno(f), 0) == 0 || errno == EINVAL;
 }
 
 bool report_file(FILE **csv, const char *path, bool quick) {
     *csv = path ? open_new(path, "a") : isatty(STDOUT_FILENO) ? NULL : stdout;
     if (path && !*csv) return cannot_write(path);
-    if (path && !lock_and_empty(*csv)) {
+    if (path && !lock(*csv)) {
         fprintf(stderr, "normlab: another process is writing %s; choose another --out\n", path);
         return fclose(*csv), false;
     }
-    if (!path || machine_write_beside(path, quick, load_checksum())) return true;
+    if (!path) return true;
+    if (machine_write_beside(path, quick, load_checksum()))
+        return empty(*csv) || cannot_write(path);
     fprintf(stderr,
             "normlab: cannot write FILE.machine.txt beside --out FILE.csv, %s: name a file in a "
             "folder that can be written\n",

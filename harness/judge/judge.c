@@ -225,12 +225,9 @@ bool score_make(const subject *s, score *c) {
             c->largest = fmax(c->largest, e), c->of[o].largest = fmax(c->of[o].largest, e);
             if (its_level == 2) c->beyond++, c->of[o].beyond++;
             if (its_level == 2 && (impossible || e > d.allowed.certain)) c->certain++;
-            if (its_level == 0 && nl_args[o].extent == NL_TENSOR)
-                unjudged[nl_group_of(s->p, i)] = true;
-            if (o == tensor) {
-                add_element(s, c, finite, i, e, &d);
-                if (its_level == 2) beyond[nl_group_of(s->p, i)] = true;
-            }
+            if (nl_args[o].extent == NL_TENSOR && its_level != 1)
+                (its_level ? beyond : unjudged)[nl_group_of(s->p, i)] = true;
+            if (o == tensor) add_element(s, c, finite, i, e, &d);
             if (its_level < level || (its_level == level && e <= c->its_error)) continue;
             level = its_level, c->worst_of = o, c->worst = i;
             c->its_error = e, c->its_bound = d.allowed.probable;

@@ -29,7 +29,7 @@ typedef struct score {
     size_t certain;          /* numbers beyond the certain bound, and impossible numbers */
     size_t groups;           /* rows, or channels */
     size_t groups_judged;    /* groups whose elements were all judged */
-    size_t groups_beyond;    /* rows or channels with a wrong element of y or dx */
+    size_t groups_beyond;    /* rows or channels with a wrong element of a tensor */
     double largest;          /* units */
     struct {
         double largest;

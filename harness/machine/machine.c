@@ -70,7 +70,8 @@ static void write_threads(FILE *out) {
     fprintf(out, "threads: OpenMP, %d", nl_max_threads());
     for (size_t i = 0; i < sizeof variables / sizeof *variables; i++) {
         const char *value = getenv(variables[i]);
-        if (value) fprintf(out, ", %s=%.*s", variables[i], (int)strcspn(value, "\n"), value);
+        if (value) fprintf(out, ", %s=", variables[i]);
+        for (; value && *value; value++) fputc(*value >= ' ' && *value <= '~' ? *value : '?', out);
     }
     fputc('\n', out);
 }

@@ -140,6 +140,11 @@ if type flock >/dev/null 2>&1; then
     exec 5>&-
     check "  and keeps it" "$([ -s new.csv ] || echo empty)"
 fi
+echo old >kept.csv && mkdir kept.machine.txt
+refuses "--out without room for the machine's facts" "cannot write FILE.machine.txt" check --out kept.csv $good
+check "  and keeps the file" "$(grep -qx old kept.csv || echo lost)"
+OMP_PLACES=$'a\nb\e' exits "odd variables" 0 --version
+prints 'OMP_PLACES=a?b?'
 refuses "--out into no folder" "no/such/folder.csv" check --out no/such/folder.csv $good
 
 # Sends Ctrl-C as soon as the file has rows. The program sets its handler before it writes the file.

@@ -3,6 +3,7 @@ name the mistake, alone or with others that give the same numbers. Without --dra
 import csv
 import math
 import os
+import re
 import subprocess
 import sys
 import tempfile
@@ -156,6 +157,8 @@ class Tally:
         outputs = compute(k, made)
         report = judge(outputs)
         found = outcome(k, name, observed, outputs, report)
+        if re.search(r"WRONG: .* elements, 0 of ", report[3]) and re.search(r"element    (y|dx|dgate)\[", report[3]):
+            self.failed.append(f"{where}: {name}: no row is counted: {report[3].splitlines()[:6]}")
         if found != "too small":
             self.reached.add(name)
         if found:

@@ -40,6 +40,9 @@ exits "a long name" 0 check --load long.so --impl mine/* $case $case/in-place
 check "  breaks no column" "$(grep -E '^ {37} c ' stderr > /dev/null || shows tail -4 stderr)"
 answers "list" 0 "mine/naive: the formula" list --load naive.so
 answers "bench" 0 ",mine/naive,c,1," bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --quick --seconds 0.005 $case
+{ sed 's/1 \/ sqrtf/2 \/ sqrtf/' "$root/rmsnorm/naive.c"; printf '#include <unistd.h>\nstatic __attribute__((destructor)) void end(void) { _exit(0); }\n'; } >ends.c
+$cc -O2 -shared -fPIC '-DNL_NAME="mine/ends"' -I"$root/include" -I"$root/core" ends.c -o ends.so || exit 1
+exits "a wrong kernel whose destructor ends the program with 0" 1 check --load ends.so --impl mine/ends $case
 exits "bench in fresh processes" 0 bench --load naive.so --impl 'rmsnorm/naive,mine/naive' --seconds 0.005 \
     --passes 2 $case
 prints ",mine/naive,c,1,"
