@@ -4,6 +4,7 @@
 #include "parallel.h"
 
 #include <float.h>
+#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -337,14 +338,25 @@ static long double power_of_two(int e) {
     return power;
 }
 
+/* Returns e with |v| in [2^(e - 1), 2^e); a v that double rounds up to 2^e counts as 2^e, which
+ * changes no result of ref_round(). frexpl() takes longer. */
+static int exponent_of(long double v) {
+    const double near = (double)v;
+    uint64_t bits;
+    memcpy(&bits, &near, sizeof bits);
+    return (int)(bits >> 52 & 0x7ff) - 1022;
+}
+
 long double ref_round(nl_dtype t, long double v) {
+    if (t == NL_F32) return (float)v;
     if (v == 0 || !isfinite(v)) return v;
     const ref_format f = ref_formats[t];
-    int exponent;
-    frexpl(v, &exponent); /* v = m * 2^exponent, m in [0.5, 1) */
-    int last = exponent - f.bits, lowest = f.low + 1 - f.bits;
+    const long double size = fabsl(v);
+    if (size > 2 * f.largest) return copysignl(INFINITY, v);
+    int last = exponent_of(v) - f.bits, lowest = f.low + 1 - f.bits;
     if (last < lowest) last = lowest;
-    if (fabsl(v) > 2 * f.largest) return copysignl(INFINITY, v);
-    const long double step = power_of_two(last), rounded = rintl(v / step) * step;
-    return fabsl(rounded) > f.largest ? copysignl(INFINITY, v) : rounded;
+    /* near `shift` the distance between two numbers is 2^last */
+    const long double shift = power_of_two(last + LDBL_MANT_DIG - 1);
+    const long double rounded = size + shift - shift;
+    return copysignl(rounded > f.largest ? INFINITY : rounded, v);
 }

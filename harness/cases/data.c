@@ -42,9 +42,10 @@ static uint64_t stream_of(const nl_case *c, nl_arg a) {
     return a != NL_X && (c->kind[a].value || a == NL_GATE) ? OWN_STREAMS + a : a;
 }
 
-static double own_value(const nl_case *c, nl_arg a, place at) {
-    at.stream = stream_of(c, a);
-    return c->kind[a].value(at, c->kind[a].k);
+static double own_value(const nl_case *c, nl_arg a, const place *at) {
+    place with = *at;
+    with.stream = stream_of(c, a);
+    return c->kind[a].value(&with, c->kind[a].k);
 }
 
 /* Fills elements begin to end - 1 of the tensors. */
@@ -69,25 +70,25 @@ static void fill(void *context, size_t begin, size_t end) {
         if (j == p->c) j = 0, n++;
         const data_kind *kind = w->c->kind;
         const double residual = !in[NL_RESIDUAL]          ? 0
-                                : kind[NL_RESIDUAL].value ? own_value(w->c, NL_RESIDUAL, at)
+                                : kind[NL_RESIDUAL].value ? own_value(w->c, NL_RESIDUAL, &at)
                                 : kind[NL_X].exact ? floor(17 * random_uniform(NL_RESIDUAL, i)) - 8
                                                    : random_normal(NL_RESIDUAL, i);
         if (in[NL_RESIDUAL])
             nl_store(p->dtype, in[NL_RESIDUAL], nl_place(of_residual, i), (float)residual);
         if (kind[NL_X].value) {
-            double x = kind[NL_X].value(at, kind[NL_X].k);
+            double x = kind[NL_X].value(&at, kind[NL_X].k);
             if (kind[NL_X].exact && in[NL_RESIDUAL] && !in[NL_DY]) x -= residual;
             nl_store(p->dtype, in[NL_X], nl_place(of_x, i), (float)x);
         }
         /* mean(dy) is not 0, so that an error in the term with mean(dy) shows */
         const double dy = !in[NL_DY]          ? 0
-                          : kind[NL_DY].value ? own_value(w->c, NL_DY, at)
+                          : kind[NL_DY].value ? own_value(w->c, NL_DY, &at)
                           : kind[NL_X].exact  ? 1 + floor(3 * random_uniform(NL_DY, i))
                                               : 0.5 + random_normal(NL_DY, i);
         if (in[NL_DY]) nl_store(p->dtype, in[NL_DY], nl_place(of_dy, i), (float)dy);
         if (in[NL_GATE])
             nl_store(p->dtype, in[NL_GATE], nl_place(of_gate, i),
-                     (float)(kind[NL_GATE].value ? own_value(w->c, NL_GATE, at)
+                     (float)(kind[NL_GATE].value ? own_value(w->c, NL_GATE, &at)
                              : kind[NL_X].exact  ? 64 /* silu(64) is 64, without rounding */
                                                  : 2 * random_normal(stream_of(w->c, NL_GATE), i)));
     }
@@ -134,7 +135,7 @@ static void fill_features(const nl_case *c, void *const *f) {
                           .j = j};
         for (size_t k = 0; k < sizeof of_features / sizeof *of_features; k++) {
             const nl_arg a = of_features[k];
-            const double own = c->kind[a].value ? own_value(c, a, at) : usual[a];
+            const double own = c->kind[a].value ? own_value(c, a, &at) : usual[a];
             const float value = (float)(a == NL_RUNNING_VAR ? fabs(own) : own);
             if (f[a]) nl_store(data_type(p, a), f[a], j, value);
         }

@@ -19,91 +19,91 @@ static double pick(uint64_t n, size_t limit) {
     return floor(random_uniform(PICK, n) * (double)limit);
 }
 
-static double normal(place at, double k) {
-    return k + random_normal(at.stream, at.i);
+static double normal(const place *at, double k) {
+    return k + random_normal(at->stream, at->i);
 }
 
-static double scaled(place at, double k) {
-    return k * random_normal(at.stream, at.i);
+static double scaled(const place *at, double k) {
+    return k * random_normal(at->stream, at->i);
 }
 
 /* The spike is element k; in a shorter group, the last element. */
-static double spike(place at, double k) {
-    size_t e = k < (double)at.m ? (size_t)k : at.m - 1;
-    return at.e == e ? 1000 : random_normal(at.stream, at.i);
+static double spike(const place *at, double k) {
+    size_t e = k < (double)at->m ? (size_t)k : at->m - 1;
+    return at->e == e ? 1000 : random_normal(at->stream, at->i);
 }
 
-static double uniform(place at, double k) {
+static double uniform(const place *at, double k) {
     (void)k;
-    return 2 * random_uniform(at.stream, at.i) - 1;
+    return 2 * random_uniform(at->stream, at->i) - 1;
 }
 
-static double constant(place at, double k) {
+static double constant(const place *at, double k) {
     (void)k;
-    return 10 * random_normal(at.stream, at.g);
+    return 10 * random_normal(at->stream, at->g);
 }
 
-static double outliers(place at, double k) {
+static double outliers(const place *at, double k) {
     (void)k;
-    return random_normal(at.stream, at.i) * (random_uniform(PICK, at.j) < 1.0 / 64 ? 50 : 1);
+    return random_normal(at->stream, at->i) * (random_uniform(PICK, at->j) < 1.0 / 64 ? 50 : 1);
 }
 
 /* Returns mean + size or mean - size, in pairs of opposite signs. The integers are so small that no
  * partial sum of x or x^2 reaches 2^24. If the layer subtracts the mean, groups of odd length get
  * mean 0 and end in a zero, since E[x^2] would round otherwise. In the RMS norms every mean is 0
  * and no element is zero, since the root would round otherwise. */
-static double exact(place at, double k) {
-    bool small = at.m > 65536;
-    double mean = pick(at.g, small ? 3 : 17) - (small ? 1 : 8);
-    double size = small ? 1 : ldexp(1, (int)pick(at.g + (1ull << 40), 3));
+static double exact(const place *at, double k) {
+    bool small = at->m > 65536;
+    double mean = pick(at->g, small ? 3 : 17) - (small ? 1 : 8);
+    double size = small ? 1 : ldexp(1, (int)pick(at->g + (1ull << 40), 3));
     (void)k;
-    if (at.m % 2 || !at.centred) mean = 0;
-    if (at.m % 2 && at.centred && at.e == at.m - 1) return 0;
-    double sign = pick(at.g * (at.m / 2 + 1) + at.e / 2 + (1ull << 41), 2) != 0 ? 1 : -1;
-    return mean + size * (at.e % 2 ? -sign : sign);
+    if (at->m % 2 || !at->centred) mean = 0;
+    if (at->m % 2 && at->centred && at->e == at->m - 1) return 0;
+    double sign = pick(at->g * (at->m / 2 + 1) + at->e / 2 + (1ull << 41), 2) != 0 ? 1 : -1;
+    return mean + size * (at->e % 2 ? -sign : sign);
 }
 
 /* A third of the values is 0 and a sixth is -0. */
-static double sparse(place at, double k) {
-    const double u = random_uniform(PICK, at.i);
+static double sparse(const place *at, double k) {
+    const double u = random_uniform(PICK, at->i);
     (void)k;
-    return u > 0.5 ? random_normal(at.stream, at.i) : u > 1.0 / 6 ? 0 : -0.0;
+    return u > 0.5 ? random_normal(at->stream, at->i) : u > 1.0 / 6 ? 0 : -0.0;
 }
 
-static double zeros(place at, double k) {
+static double zeros(const place *at, double k) {
     (void)at, (void)k;
     return 0;
 }
 
 /* One special value in three of four groups: in all even groups, and in half of the odd groups. */
-static double special(place at, double value) {
-    bool here = at.g % 4 != 1 && at.e == (size_t)pick(at.g, at.m);
-    return here ? value : random_normal(at.stream, at.i);
+static double special(const place *at, double value) {
+    bool here = at->g % 4 != 1 && at->e == (size_t)pick(at->g, at->m);
+    return here ? value : random_normal(at->stream, at->i);
 }
 
 /* Takes turns between the usual NaN and two NaNs that a store would turn into 0 and -0 if it
  * rounded them as numbers. */
-static double nan_somewhere(place at, double k) {
+static double nan_somewhere(const place *at, double k) {
     static const uint64_t bits[] = {0x7ff8000000000000, 0xffffffffffffffff, 0x7fffffffffffffff};
     double nan;
     (void)k;
-    memcpy(&nan, &bits[at.g / 2 % 3], sizeof nan);
+    memcpy(&nan, &bits[at->g / 2 % 3], sizeof nan);
     return special(at, nan);
 }
 
-static double inf_somewhere(place at, double k) {
+static double inf_somewhere(const place *at, double k) {
     (void)k;
-    return special(at, at.g % 4 ? INFINITY : -INFINITY);
+    return special(at, at->g % 4 ? INFINITY : -INFINITY);
 }
 
-static double huge(place at, double k) {
+static double huge(const place *at, double k) {
     (void)k;
-    return 1e30 * random_normal(at.stream, at.i);
+    return 1e30 * random_normal(at->stream, at->i);
 }
 
-static double tiny(place at, double k) {
+static double tiny(const place *at, double k) {
     (void)k;
-    return 1e-39 * random_normal(at.stream, at.i);
+    return 1e-39 * random_normal(at->stream, at->i);
 }
 
 /* 2^v, with the series of exp for the fraction, because libm's exp2 differs between machines. */
@@ -115,57 +115,57 @@ static double power_of_two(double v) {
     return ldexp(sum, (int)whole);
 }
 
-static double lognormal(place at, double k) {
-    return power_of_two(k * random_normal(at.stream, at.i) * 1.4426950408889634);
+static double lognormal(const place *at, double k) {
+    return power_of_two(k * random_normal(at->stream, at->i) * 1.4426950408889634);
 }
 
-static double cauchy(place at, double k) {
+static double cauchy(const place *at, double k) {
     (void)k;
-    return random_normal(at.stream, at.i) / random_normal(BELOW, at.i);
+    return random_normal(at->stream, at->i) / random_normal(BELOW, at->i);
 }
 
-static double decay(place at, double k) {
-    return power_of_two(-(double)at.e / k) * random_normal(at.stream, at.i);
+static double decay(const place *at, double k) {
+    return power_of_two(-(double)at->e / k) * random_normal(at->stream, at->i);
 }
 
-static double head(place at, double k) {
-    return random_normal(at.stream, at.i) + (at.e < 16 ? k : 0);
+static double head(const place *at, double k) {
+    return random_normal(at->stream, at->i) + (at->e < 16 ? k : 0);
 }
 
 /* All groups have the same first three quarters. */
-static double alike(place at, double k) {
+static double alike(const place *at, double k) {
     (void)k;
-    return random_normal(at.stream, at.e < at.m / 4 * 3 ? at.e : at.i);
+    return random_normal(at->stream, at->e < at->m / 4 * 3 ? at->e : at->i);
 }
 
-static double first(place at, double k) {
-    return at.e == 0 ? k : random_normal(at.stream, at.i);
+static double first(const place *at, double k) {
+    return at->e == 0 ? k : random_normal(at->stream, at->i);
 }
 
-static double middle(place at, double k) {
-    return at.e == at.m / 2 ? k : random_normal(at.stream, at.i);
+static double middle(const place *at, double k) {
+    return at->e == at->m / 2 ? k : random_normal(at->stream, at->i);
 }
 
-static double last(place at, double k) {
-    return at.e == at.m - 1 ? k : random_normal(at.stream, at.i);
+static double last(const place *at, double k) {
+    return at->e == at->m - 1 ? k : random_normal(at->stream, at->i);
 }
 
-static double alternating(place at, double k) {
-    return random_normal(at.stream, at.i) + (at.e % 2 ? -k : k);
+static double alternating(const place *at, double k) {
+    return random_normal(at->stream, at->i) + (at->e % 2 ? -k : k);
 }
 
-static double ramp(place at, double k) {
-    return k * (double)(at.e + 1) / (double)at.m;
+static double ramp(const place *at, double k) {
+    return k * (double)(at->e + 1) / (double)at->m;
 }
 
-static double museum(place at, double k) {
-    return museum_at((size_t)k)->value(at.g, at.e);
+static double museum(const place *at, double k) {
+    return museum_at((size_t)k)->value(at->g, at->e);
 }
 
 static const struct kind {
     const char *name;
     bool number; /* the name ends in ":K" */
-    double (*value)(place, double k);
+    double (*value)(const place *, double k);
 } kinds[] = {{"normal", false, normal},
              {"uniform", false, uniform},
              {"offset:", true, normal},

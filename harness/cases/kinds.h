@@ -16,7 +16,7 @@ typedef struct place {
 
 /* A kind; docs/results.md lists all kinds. */
 typedef struct data_kind {
-    double (*value)(place at, double k); /* NULL: x is in a file */
+    double (*value)(const place *at, double k); /* NULL: x is in a file */
     double k;
     bool ties; /* gamma and beta put outputs halfway between two stored numbers */
     bool exact;
