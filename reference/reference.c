@@ -3,8 +3,6 @@
 #include "reference.h"
 #include "parallel.h"
 
-#include <float.h>
-#include <float.h>
 #include <math.h>
 #include <stdint.h>
 #include <stdlib.h>
@@ -326,37 +324,39 @@ bool ref_compute(const nl_problem *p, const ref_inputs *in, const ref_outputs *o
     return true;
 }
 
-const ref_format ref_formats[] = {[NL_F32] = {24, -126, 0x1p-126L, 0x1.fffffep127L, 0x1p-24L},
-                                  [NL_F16] = {11, -14, 0x1p-14L, 65504, 0x1p-11L},
-                                  [NL_BF16] = {8, -126, 0x1p-126L, 0x1.fep127L, 0x1p-8L}};
+const ref_format ref_formats[] = {[NL_F32] = {24, -126, 0x1p-126, 0x1.fffffep127, 0x1p-24},
+                                  [NL_F16] = {11, -14, 0x1p-14, 65504, 0x1p-11},
+                                  [NL_BF16] = {8, -126, 0x1p-126, 0x1.fep127, 0x1p-8}};
 
-/* 2^e, for the exponents of a float; ldexpl() would take longer than all other code here. */
-static long double power_of_two(int e) {
+static double power_of_two(int e) {
     const uint64_t bits = (uint64_t)(1023 + e) << 52;
     double power;
     memcpy(&power, &bits, sizeof power);
     return power;
 }
 
-/* Returns e with |v| in [2^(e - 1), 2^e); a v that double rounds up to 2^e counts as 2^e, which
- * changes no result of ref_round(). frexpl() takes longer. */
-static int exponent_of(long double v) {
-    const double near = (double)v;
+double ref_round_double(nl_dtype t, double v) {
+    const ref_format f = ref_formats[t];
+    const double size = fabs(v);
+    if (v == 0 || isnan(v)) return v;
+    if (size > 2 * f.largest) return copysign(INFINITY, v);
     uint64_t bits;
-    memcpy(&bits, &near, sizeof bits);
-    return (int)(bits >> 52 & 0x7ff) - 1022;
+    memcpy(&bits, &size, sizeof bits);
+    int last = (int)(bits >> 52) - 1022 - f.bits; /* exponent of the last bit that is kept */
+    if (last < f.low + 1 - f.bits) last = f.low + 1 - f.bits;
+    const double shift = power_of_two(last + 52); /* from here numbers are 2^last apart */
+    const double rounded = size + shift - shift;
+    return copysign(rounded > f.largest ? INFINITY : rounded, v);
 }
 
+/* Rounds first to double, to odd: then rounding again gives what one rounding would give (S. Boldo,
+ * G. Melquiond, 2008, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding
+ * to odd"). */
 long double ref_round(nl_dtype t, long double v) {
-    if (t == NL_F32) return (float)v;
-    if (v == 0 || !isfinite(v)) return v;
-    const ref_format f = ref_formats[t];
-    const long double size = fabsl(v);
-    if (size > 2 * f.largest) return copysignl(INFINITY, v);
-    int last = exponent_of(v) - f.bits, lowest = f.low + 1 - f.bits;
-    if (last < lowest) last = lowest;
-    /* near `shift` the distance between two numbers is 2^last */
-    const long double shift = power_of_two(last + LDBL_MANT_DIG - 1);
-    const long double rounded = size + shift - shift;
-    return copysignl(rounded > f.largest ? INFINITY : rounded, v);
+    double near = (double)v;
+    uint64_t bits;
+    memcpy(&bits, &near, sizeof bits);
+    if (isfinite(near) && near != v && !(bits & 1)) bits += fabsl(v) > fabs(near) ? 1 : -1;
+    memcpy(&near, &bits, sizeof near);
+    return ref_round_double(t, near);
 }

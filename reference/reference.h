@@ -49,12 +49,13 @@ double ref_silu_scale(const ref_outputs *o, size_t i);
 
 /* Rounds to nearest even by arithmetic on the exponent, independently of the kernels. */
 long double ref_round(nl_dtype t, long double v);
+double ref_round_double(nl_dtype t, double v);
 
 /* Facts of a storage type: bits of the significand, exponent of the smallest normal number, the
  * smallest normal number, the largest finite number, and the unit roundoff. */
 typedef struct ref_format {
     int bits, low;
-    long double smallest_normal, largest, unit;
+    double smallest_normal, largest, unit;
 } ref_format;
 
 extern const ref_format ref_formats[];

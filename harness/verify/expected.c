@@ -61,10 +61,6 @@ static double smallest_normal(nl_dtype t) {
     return (double)ref_smallest_normal(t);
 }
 
-static double rounded_to(nl_dtype t, double v) {
-    return (double)ref_round(t, v);
-}
-
 static double factor_of(const expectations *d, size_t i) {
     return (double)ref_factor(&d->in->c->problem, d->in->data->gamma, d->want, i);
 }
@@ -258,9 +254,9 @@ static expected_value expected_y(const expectations *d, size_t i, size_t g) {
         fold(d, g, gain, fabs(x) / (double)d->want->rstd[g], 1, &out);
     if (p->casting != NL_CAST_BEFORE_WEIGHT || t == NL_F32) return out;
     /* near a tie xhat may be rounded up or down */
-    const double rounded = rounded_to(t, x);
-    const double one = gain * rounded_to(t, x - off) + shift,
-                 two = gain * rounded_to(t, x + off) + shift;
+    const double rounded = ref_round_double(t, x);
+    const double one = gain * ref_round_double(t, x - off) + shift,
+                 two = gain * ref_round_double(t, x + off) + shift;
     out.want = gain * rounded + shift;
     out.low = fmin(one, two), out.high = fmax(one, two);
     const double few = gated ? 11 : 3; /* units of the products, and of silu */
@@ -445,8 +441,8 @@ bool expected_rounded(const expected_value *d, double got) {
     const double fraction = fabs(frexp(got, &exponent)); /* below a power of two, ulps halve */
     const double half = ldexp(unit, exponent - (fraction > 0.5 ? 1 : 2));
     if (got != 0 && fabs(got - d->low) < half && fabs(got - d->high) < half) return true;
-    return got >= rounded_to(d->dtype, d->low - d->blur) &&
-           got <= rounded_to(d->dtype, d->high + d->blur);
+    return got >= ref_round_double(d->dtype, d->low - d->blur) &&
+           got <= ref_round_double(d->dtype, d->high + d->blur);
 }
 
 bool expected_met(const expected_value *d, double got) {

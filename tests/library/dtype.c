@@ -6,6 +6,7 @@
 #include "support.h"
 
 #include <criterion/parameterized.h>
+#include <float.h>
 
 static const struct format {
     nl_dtype t;
@@ -108,10 +109,14 @@ ParameterizedTest(size_t *index, dtype, nearest_even) {
             check_rounding(f->t, -p->v, p->pattern | sign_bit(f->t));
         }
         for (int side = -1; side <= 1; side += 2) {
-            double near = mid * (1 + side * 0x1p-40), want = loaded(f->t, side < 0 ? low : high);
-            if (!same(ref_round(f->t, near), want) || !same(ref_round(f->t, -near), -want))
-                cr_assert_fail("ref_round to %s of %a: %La, expected %a", nl_dtype_name(f->t), near,
-                               ref_round(f->t, near), want);
+            const double want = loaded(f->t, side < 0 ? low : high);
+            for (int far = 0; far < 2; far++) {
+                const long double off = far ? 0x1p-40L : 2 * LDBL_EPSILON,
+                                  near = mid + side * mid * off;
+                if (!same(ref_round(f->t, near), want) || !same(ref_round(f->t, -near), -want))
+                    cr_assert_fail("ref_round to %s of %La: %La, expected %a", nl_dtype_name(f->t),
+                                   near, ref_round(f->t, near), want);
+            }
         }
     }
 }
@@ -162,14 +167,22 @@ Test(dtype, agrees_with_reference) {
     }
 }
 
-/* ref_round to float agrees with the processor, from below the subnormals to overflow. */
+/* ref_round to float agrees with the processor, from below the subnormals to overflow. Every other
+ * number is so near the middle of two floats that double, if it is shorter, holds the middle. */
 Test(dtype, reference_rounds_to_float) {
     uint64_t seed = 2;
     for (int i = 0; i < 1000000; i++) {
-        double v = ldexp((double)(random_bits(&seed) >> 11), (int)(random_bits(&seed) % 284) - 207);
+        const uint64_t bits = random_bits(&seed) >> 11;
+        const int exponent = (int)(random_bits(&seed) % 284) - 207;
+        long double v = ldexpl((long double)bits, exponent);
+        if (i & 2) {
+            const float low = (float)v;
+            v = ((long double)low + nextafterf(low, INFINITY)) / 2;
+            v = isinf(v) ? low : v + v * LDBL_EPSILON * (2 * (int)(bits % 5) - 4);
+        }
         if (i & 1) v = -v;
         if (!same(ref_round(NL_F32, v), (float)v))
-            cr_assert_fail("ref_round to f32 of %a: %La, expected %a", v, ref_round(NL_F32, v),
+            cr_assert_fail("ref_round to f32 of %La: %La, expected %a", v, ref_round(NL_F32, v),
                            (double)(float)v);
     }
 }
