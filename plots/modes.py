@@ -68,7 +68,7 @@ def is_told(row):
 
 
 def against(rows):
-    """The saving in several settings, in a few words. A setting whose interval contains 0 is not resolved."""
+    """The saving on several machines, in a few words. A machine whose interval contains 0 is not resolved."""
     resolved = [float(row["value"]) for row in rows if float(row["low"] or nan) > 0 or float(row["high"] or nan) < 0]
     if len(resolved) == len(rows):
         return between(resolved)
@@ -77,18 +77,31 @@ def against(rows):
     ends = [float(row[key] or nan) for row in rows for key in ("low", "high")]
     if not all(map(isfinite, ends)):
         return "not resolved"
-    return "the same" if max(map(abs, ends)) <= 2 else f"not resolved, {between(ends)},"
+    return "the same" if max(map(abs, ends)) <= 2 else f"not resolved ({between(ends)})"
+
+
+def place(row):
+    """The level that holds the data of a row's race: "from memory", "in L3"; "" if its machine's caches are not known."""
+    return (re.search(r"x \d+ (from memory|in L\d)", row.get("where") or "") or [""] * 2)[1]
+
+
+def from_levels(rows):
+    """The saving of one race, apart for the machines whose memory and whose caches hold the data."""
+    apart = {where: [row for row in rows if place(row) == where] for where in sorted(set(map(place, rows)))}
+    return ", ".join(f"{where} {against(of)}".strip() for where, of in apart.items())
 
 
 def answer(machines, sizes=False):
-    """RMSNorm against LayerNorm in one sentence, from the savings() of some machines; "" if there are none."""
+    """RMSNorm against LayerNorm in a sentence or two, from the savings() of some machines; "" if there are none. A
+    headline has no sizes in bytes and no streamed stores."""
     found = lambda *races: [at[race] for race in races for at in machines if race in at]
-    unfused = found(("unfused", CACHE), ("unfused", MEMORY))
-    fused = []
-    for how, case in (race for race in FUSED if found(race)):
-        at, again = f" at {shape(case)[0]}" + f" ({shape(case)[1]})" * sizes, how == "streaming" and found(("simd", case))
-        fused.append(against(found((how, case))) + (" streamed" if again else at + ", streamed" * (how == "streaming")))
+    at = lambda case: f"at {shape(case)[0]}" + f" ({shape(case)[1]})" * sizes
+    unfused, large, streamed = found(("unfused", CACHE), ("unfused", MEMORY)), found(("simd", MEMORY)), found(("streaming", MEMORY))
+    small = [f"{against(found(race))} {at(race[1])}" for race in FUSED if race[1] != MEMORY and found(race)]
+    fused = [", ".join(small)] if small else []
+    fused += [f"{at(MEMORY)}, {from_levels(large)}"] if large else []
+    fused += [f"{'' if large else at(MEMORY) + ', '}streamed, {from_levels(streamed)}"] if streamed and sizes else []
     parts = [f"{against(unfused)} unfused"] if unfused else []
-    parts += [f"fused, with SIMD, {', '.join(fused)}"] if fused else []
+    parts += [f"{'. F' if unfused else 'f'}used, with SIMD, {'; '.join(fused)}"] if fused else []
     where = f"On {len(machines)} machines, " * (len(machines) > 1)
-    return f"{where}RMSNorm's time against LayerNorm's: {'; '.join(parts)}" if parts else ""
+    return f"{where}RMSNorm's time against LayerNorm's: {''.join(parts)}" if parts else ""

@@ -108,7 +108,7 @@ def through(rows):
 def sentence(rows):
     passed, seen = counts(rows, HEADLINE, KERNELS)
     return (f"Of {seen} kernels that are known to be wrong, {passed} [pass](docs/other-tests.md) `allclose` at 1e-2 on N(0, 1), "
-            f"and {through(rows)}\nfail none of {len(usable(rows))} tests from other projects: that is why this suite exists.")
+            f"and none\nof {len(usable(rows))} tests from other projects finds {through(rows)} of them: that is why normlab exists.")
 
 
 def in_words(rows):

@@ -119,7 +119,7 @@ def measured(path):
     names = [name for name in NAMES if any(library(row) == name for row in peers)]
     return "\n\n".join([
         f"{versions(path)}.", behind(timed, best),
-        "The peer's time over ours: the geometric mean, with the geometric means of both ends of the intervals; below,\n"
+        "A cell has the geometric means of the peer's time over ours and of both ends of its intervals; below,\n"
         "the extremes and the number of cases. The table leaves out cases that a peer computes wrongly.",
         means(timed, names, size_class(path)),
         cases(peers, best, names), caption(path)])

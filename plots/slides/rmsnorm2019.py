@@ -32,6 +32,8 @@ def draw(page):
         axes.plot(1 + 0.22 / (axes.get_position().width * slide.WIDE), (y - axes.get_position().y0) / axes.get_position().height,
                   transform=axes.transAxes, clip_on=False, marker=marker, color=page.colours[colour], markersize=13)
     page.figure.text(1 - 2.85 / slide.WIDE, 0.38, "bars: the paper,\nwith its ±", fontsize=slide.TEXT, color=page.muted, va="center")
-    page.note("Here: the norm's share of the step in the paper's table, times the saving measured here in f32, forward.")
+    size = panels[f"{tables[0]}, step"]["simd"][0][-1] / 2**20
+    page.note(f"Here: the norm's share of the step in the paper's table, times the saving measured here in f32, forward, x and y of "
+              f"{size:.3g} MiB, in one process.")
     return (f"The paper saves {min(paper):.0f} to {max(paper):.0f} % of a step; the same shares give "
-            f"{min(here['unfused']):.0f} to {max(here['unfused']):.0f} % unfused, {min(here['simd']):.0f} to {max(here['simd']):.0f} % fused")
+            f"{min(here['unfused']):.0f} to {max(here['unfused']):.0f} % unfused, {min(here['simd']):.0f} to {max(here['simd']):.0f} % fused with SIMD")

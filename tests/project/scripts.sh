@@ -83,7 +83,7 @@ disagrees "docs/claims.md is not what docs/machines/ says" docs/claims.md '/^| \
 check "modes.py: what rows say together" "$(python3 -c 'import sys; sys.path.insert(0, "pages/plots"); import modes
 row = lambda low, value, high: {"low": low, "value": value, "high": high}
 for rows, said in (([row(5, 9, 11), row(3, 4, 6)], "4 to 9 % less"), ([row(5, 9, 11), row(-2, 4, 7)], "9 % less (1 of 2 not resolved)"),
-                   ([row(-2, 4, 7)], "not resolved, 7 % less to 2 % longer,"), ([row(-1, 1, 2)], "the same"), ([row("", 4, "")], "not resolved")):
+                   ([row(-2, 4, 7)], "not resolved (7 % less to 2 % longer)"), ([row(-1, 1, 2)], "the same"), ([row("", 4, "")], "not resolved")):
     if modes.against(rows) != said: print(modes.against(rows), "for", said)' 2>&1)"
 check "claims.py: one answer of several" "$(python3 -c 'import sys; sys.path.insert(0, "pages/scripts"); import claims
 for given, want in ((["DEPENDS", "NOT RESOLVED"], "DEPENDS"), (["NOT RUN", "HOLDS"], "HOLDS"), (["HOLDS", "FAILS"], "DEPENDS on the machine"),
