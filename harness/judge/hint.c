@@ -60,7 +60,7 @@ static void say_where(const enquiry *q, hint *out) {
     const double got = q->s.got[q->shown][first];
     const expected_value d = expected_at(&q->expectations, q->shown, first);
     expected_name(q->s.p, q->shown, first, name, sizeof name);
-    snprintf(out->number, sizeof out->number, "%s is %.9g, should be %.9g", name,
+    snprintf(out->number, sizeof out->number, "the first: %s is %.9g, should be %.9g", name,
              isnan(got) ? fabs(got) : got, isnan(d.want) ? NAN : (double)d.want);
     regions_text(&q->s, q->wrong, out->where, sizeof out->where);
 }
