@@ -161,7 +161,7 @@ def rounds(r):
 
 # (chapter, question, answer, the function that computes the words in braces)
 QUESTIONS = [
-    (0, "What does a case name, what does an implementation name, and to which of the two does an error bound belong?", "A case names layer, pass, type, shape and data. An implementation names a way to compute them. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
+    (0, "What is in the name of a case, what in the name of an implementation, and to which of the two does an error bound belong?", "A case names layer, pass, type, shape and data. An implementation names a way to compute them. The bound belongs to both: it follows from the implementation's method and the case's data.", None),
     (1, "All weights of a plain network are {a} times those of He's initialization. By which factor do the activations of layer {layers} differ from those of layer 0?", "{a}^{layers} = {size}.", powers),
     (1, "In a plain network every weight is He's initialization times a factor a. Why do the weight gradients of all layers change by the same factor?", "dW_l = δ_l x_{l−1}^T: δ_l has the factor a^(L−l), x_{l−1} has a^(l−1), and the product a^(L−1) does not depend on l.", None),
     (1, "The rows of x in front of RMSNorm become ten times as large. How do y and dx change?", "y does not change, up to eps; dx becomes a tenth.", None),
