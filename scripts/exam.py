@@ -242,8 +242,8 @@ def exam(seed, count, wanted):
 
 def page():
     questions, _ = exam(0, len(QUESTIONS), {item[0] for item in QUESTIONS})
-    return (f"# {len(QUESTIONS)} questions\n\n`scripts/exam.py` wrote this page. It also draws an exam with other numbers, and writes "
-            "its answers to a second file:\n\n    .venv/bin/python scripts/exam.py --seed 7 --questions 12 --out exam\n\n"
+    return (f"# {len(QUESTIONS)} questions\n\n`scripts/exam.py` wrote this page, and also draws an exam with other numbers, whose answers "
+            "go to a second file:\n\n    .venv/bin/python scripts/exam.py --seed 7 --questions 12 --out exam\n\n"
             f"<!-- exam:begin -->\n{questions}<!-- exam:end -->\n")
 
 
