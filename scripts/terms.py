@@ -55,7 +55,7 @@ TERMS = {
     "pairwise": (r"\bpairwise\b", r"Sum both halves by themselves"),
     "compensated sum": (r"\bcompensated\b|Kahan's", r"Kahan's sum computes each rounding error|Kahan's correction below"),
     "latency": (r"\blatency\b", r"from operands to result|one operation takes \(latency\)"),
-    "throughput": (r"\bthroughput\b", r"at the same time \(throughput\)"),
+    "throughput": (r"\bthroughput\b", r"start in each cycle \(throughput\)"),
     "bandwidth": (r"\bbandwidth\b", r"bytes arrive \(bandwidth\)"),
     "line (of memory)": (r"cache lines?|\blines\b of 64", r"exchange \*lines\* of 64 bytes"),
     "streaming store": (r"streaming stores?|\*streaming\* store", r"A \*streaming\* store skips"),
