@@ -9,7 +9,7 @@
 typedef struct hint {
     char where[400];  /* "y is wrong in every element; mean is right"; empty: all right in this
                        * call */
-    char number[120]; /* "the first: y[0][7] is 1.5, should be 2.5" */
+    char number[140]; /* "the first: y[0][7] is 1.5, should be 2.5" */
     char cause[400];  /* the cause, or what was tried */
     bool known;       /* is the cause known? */
     mechanism m; /* m.likely: number of mistakes that reproduce the numbers; 0: no known mistake */
