@@ -88,20 +88,20 @@ def place(row):
 def from_levels(rows):
     """The saving of one race, apart for the machines whose memory and whose caches hold the data."""
     apart = {where: [row for row in rows if place(row) == where] for where in sorted(set(map(place, rows)))}
-    return ", ".join(f"{where} {against(of)}".strip() for where, of in apart.items())
+    said = {where: against(of).replace(f" of {len(of)} not", f" of {len(of)} machines not").partition(" (") for where, of in apart.items()}
+    return ", ".join(f"{says} {where}".strip() + more + rest for where, (says, more, rest) in said.items())
 
 
 def answer(machines, sizes=False):
-    """RMSNorm against LayerNorm in a sentence or two, from the savings() of some machines; "" if there are none. A
-    headline has no sizes in bytes and no streamed stores."""
+    """RMSNorm against LayerNorm in some sentences, from the savings() of some machines; "" if there are none. A headline
+    has no sizes in bytes and no streamed stores."""
     found = lambda *races: [at[race] for race in races for at in machines if race in at]
-    at = lambda case: f"at {shape(case)[0]}" + f" ({shape(case)[1]})" * sizes
+    at = lambda case: f"t {shape(case)[0]}" + f" ({shape(case)[1]})" * sizes
     unfused, large, streamed = found(("unfused", CACHE), ("unfused", MEMORY)), found(("simd", MEMORY)), found(("streaming", MEMORY))
-    small = [f"{against(found(race))} {at(race[1])}" for race in FUSED if race[1] != MEMORY and found(race)]
-    fused = [", ".join(small)] if small else []
-    fused += [f"{at(MEMORY)}, {from_levels(large)}"] if large else []
-    fused += [f"{'' if large else at(MEMORY) + ', '}streamed, {from_levels(streamed)}"] if streamed and sizes else []
-    parts = [f"{against(unfused)} unfused"] if unfused else []
-    parts += [f"{'. F' if unfused else 'f'}used, with SIMD, {'; '.join(fused)}"] if fused else []
+    small = [f"{against(found(race))} a{at(race[1])}" for race in FUSED if race[1] != MEMORY and found(race)]
+    parts = [f": {against(unfused)} unfused"] if unfused else [""]
+    parts += [f"Fused, with SIMD: {', '.join(small)}"] if small else []
+    parts += [f"A{at(MEMORY)}: {from_levels(large)}"] if large else []
+    parts += [f"Streamed{'' if large else f', a{at(MEMORY)}'}: {from_levels(streamed)}"] if streamed and sizes else []
     where = f"On {len(machines)} machines, " * (len(machines) > 1)
-    return f"{where}RMSNorm's time against LayerNorm's: {''.join(parts)}" if parts else ""
+    return f"{where}RMSNorm's time against LayerNorm's{'. '.join(parts)}" if any(parts) else ""
