@@ -63,6 +63,8 @@ def draw(results, theme, chosen, whole):
             except files.FAULTS as error:  # the other slides are still drawn
                 said.append(f"slide {name} is not drawn: {files.says('a file of its results', error)}")
                 continue
+            if page.ribbon == "BUSY":
+                said.append(f"slide {name}: other programs disturbed {page.source}; measure it again on a quieter machine")
             faults += [f"slide {name}, {theme}: {fault}" for fault in layout.of_figure(page.figure, points=True)]
             for end, metadata in (common.ENDS | {".png": {"Title": page.answer}}).items():
                 page.figure.savefig(folder / f"{name}{end}", facecolor=page.back, metadata=metadata)

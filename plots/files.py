@@ -63,6 +63,12 @@ def sound(races):
     return known.get("crc") in (None, f"{zlib.crc32(races.read_bytes() + own.encode()):08x}")
 
 
+def is_busy(rows):
+    """Do the baseline's two times differ by over 30 % in a quarter of the timings? Then other programs were running."""
+    bands = [float(row["aa_band"]) for row in rows if row.get("aa_band")]
+    return 4 * sum(band > 0.3 for band in bands) > len(bands)
+
+
 def caches(path):
     """[("L1", bytes), ...] of the known caches of a thread."""
     return [(level, 1024 * int(kib)) for level, kib in re.findall(r"(L\d) (\d+)K", facts(path).get("caches", ""))]

@@ -48,6 +48,7 @@ class Page:
         self.facts = files.facts(self.path(source))
         self.machines = {}  # name -> facts, if the slide shows several machines
         self.quick = self.facts.get("quick") == "yes"
+        self.ribbon = "QUICK" if self.quick else "BUSY" if self.path(source).exists() and files.is_busy(self.read()) else ""
 
     def path(self, name):
         return self.results / f"{name}.csv"
@@ -239,7 +240,7 @@ class Page:
         return "; ".join(found)
 
     def finish(self, answer):
-        """Writes the answer as the title, the question below it, the foot and, after --quick, QUICK across a corner."""
+        """Writes the answer as the title, the question below it, the foot and, across a corner, QUICK after --quick, or BUSY."""
         common.name_scales(self.figure)
         self.answer = answer
         tall = self.put(0.3, TALL - 0.3, answer, TITLE, self.ink, WIDE - 1.6, most=2, weight="bold", va="top")
@@ -251,10 +252,10 @@ class Page:
             most -= 1
         self.figure.text(1 - 0.3 / WIDE, 0.2 / TALL, self.measured_on(most), fontsize=FOOT, color=self.muted, ha="right",
                          va="bottom")
-        if self.quick:
+        if self.ribbon:
             corner = [(1 - 1.45 / WIDE, 1), (1 - 0.85 / WIDE, 1), (1, 1 - 0.85 / TALL), (1, 1 - 1.45 / TALL)]
             self.figure.add_artist(Polygon(corner, transform=self.figure.transFigure, facecolor=self.colours["red"]))
-            self.figure.text(1 - 0.575 / WIDE, 1 - 0.575 / TALL, "QUICK", rotation=-45, rotation_mode="anchor",
+            self.figure.text(1 - 0.575 / WIDE, 1 - 0.575 / TALL, self.ribbon, rotation=-45, rotation_mode="anchor",
                              fontsize=16, weight="bold", color="#FFFFFF", ha="center", va="center")
 
 

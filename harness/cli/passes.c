@@ -90,6 +90,11 @@ const char *passes_folder(void) {
     return own;
 }
 
+static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at) {
+    (void)about, (void)kind, (void)at;
+    return remove(path);
+}
+
 bool passes_make(const pass_plan *p) {
     char folder[4096], part[4200], whole[4200], when[32];
     snprintf(folder, sizeof folder, "%s", p->folder);
@@ -109,7 +114,10 @@ bool passes_make(const pass_plan *p) {
         if (mkdir(part, 0777) != 0)
             return fprintf(stderr, "normlab: cannot make %s: %s\n", part, strerror(errno)), false;
         const bool ran = p->run(p->context, part, seed);
-        if (!ran && interrupted()) break;
+        if (!ran && interrupted()) {
+            fprintf(stderr, "interrupted: the pass under way is not kept\n");
+            return nftw(part, remove_one, 8, FTW_DEPTH | FTW_PHYS), true;
+        }
         if (!ran || rename(part, whole) != 0)
             return fprintf(stderr, "normlab: the pass in %s failed\n", part), false;
         if (i + 1 < p->passes) pause_a_little(1e-9 * (clock_ns() - begin), seed);
@@ -241,11 +249,6 @@ static size_t show(const results *pool, bool csv, double margin) {
         heading = r->spelling;
     }
     return failed;
-}
-
-static int remove_one(const char *path, const struct stat *about, int kind, struct FTW *at) {
-    (void)about, (void)kind, (void)at;
-    return remove(path);
 }
 
 /* Can a new pass be pooled with the passes of the folder? If not, it would make the folder

@@ -212,6 +212,7 @@ static bool gather(claims_job *j, pass_options *p) {
     evidence_read_folder(&j->evidence, p->folder, p->quick, p->passes ? machine_kernels() : NULL);
     claim_caches(j->evidence.caches);
     if (j->evidence.passes > measured) return true;
+    if (interrupted()) return false;
     fprintf(stderr, "FAIL there is no whole pass in %s\n", p->folder);
     describe_left_out(&j->evidence);
     return false;
@@ -307,12 +308,12 @@ int cmd_claims(int argc, char **argv) {
     if (csv && ok) claims_write_csv(csv, j.claims, j.count);
     if (ok && (path || !csv)) claims_write_text(stdout, j.claims, j.count); /* as `bench` does */
     const bool written = csv || !path ? report_written(csv, path) : false;
-    summary(&j);
+    if (ok || !interrupted()) summary(&j);
     if (ok) describe(&j, &p);
-    if (j.settings_measured == 0) fprintf(stderr, "FAIL nothing was measured\n");
+    if (j.settings_measured == 0 && !interrupted()) fprintf(stderr, "FAIL nothing was measured\n");
     ok = ok && j.settings_measured && !j.settings_failed && written;
     free(j.claims);
     evidence_free(&j.evidence);
-    if (progress_interrupted()) return NL_EXIT_INTERRUPTED;
+    if (p.passes ? interrupted() : progress_interrupted()) return NL_EXIT_INTERRUPTED;
     return ok ? NL_EXIT_OK : NL_EXIT_FAILED;
 }

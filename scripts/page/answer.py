@@ -2,6 +2,7 @@
 A sentence without results is left out. Standard library only. SPDX-License-Identifier: MIT"""
 from collections import Counter
 
+import files
 import modes
 import rungs
 from captions import number
@@ -47,8 +48,9 @@ def of_ladder(results):
     best = min(rows, key=lambda row: number(row["ns"]))
     times, share, error = (number(best[key]) for key in ("speedup", "limit_pct", "error_u"))
     name, mark = rungs.name(best["impl"]), rungs.mark(best)
+    busy = " Other programs disturbed these times: measure again." if files.is_busy(results.at.values()) else ""
     return (f"On {results.small} the fastest LayerNorm of one thread, {name}, is {times:.3g} times as fast as the formula as printed, at "
             f"{share:.0f} %{mark} of the rate of copying, and its largest error is {error:.2g} units; the final "
-            "rounding is one unit.",
+            "rounding is one unit." + busy,
             [(f"{times:.3g}×", f"from the formula as printed to the fastest LayerNorm, {name}, {results.small}"),
              (f"{share:.0f} %{mark}", "of the rate of plain copying reached by this LayerNorm")])

@@ -85,6 +85,9 @@ row = lambda low, value, high: {"low": low, "value": value, "high": high}
 for rows, said in (([row(5, 9, 11), row(3, 4, 6)], "4 to 9 % less"), ([row(5, 9, 11), row(-2, 4, 7)], "9 % less (1 of 2 not resolved)"),
                    ([row(-2, 4, 7)], "not resolved (7 % less to 2 % longer)"), ([row(-1, 1, 2)], "the same"), ([row("", 4, "")], "not resolved")):
     if modes.against(rows) != said: print(modes.against(rows), "for", said)' 2>&1)"
+check "files.py: which timings other programs disturbed" "$(python3 -c 'import sys; sys.path.insert(0, "pages/plots"); import files
+for bands, busy in (("0.5 0.01 0.01", True), ("0.5 0.01 0.01 0.01", False), ("0.2 0.2", False), ("inf nan", True), ("", False)):
+    if files.is_busy([{"aa_band": band} for band in [*bands.split(" "), ""]]) != busy: print(bands)' 2>&1)"
 check "claims.py: one answer of several" "$(python3 -c 'import sys; sys.path.insert(0, "pages/scripts"); import claims
 for given, want in ((["DEPENDS", "NOT RESOLVED"], "DEPENDS"), (["NOT RUN", "HOLDS"], "HOLDS"), (["HOLDS", "FAILS"], "DEPENDS on the machine"),
                     (["HOLDS", "DEPENDS"], "DEPENDS"), (["NOT RESOLVED", "NOT RUN"], "NOT RESOLVED"), ([], "not measured yet")):
