@@ -106,6 +106,31 @@ Test(suite, large_cases_have_options) {
     }
 }
 
+/* Kernels that were wrong only on such sizes once passed. */
+Test(suite, models_widths_have_many_rows) {
+    enum { SIZES = 6 };
+    case_list list = {0};
+    char error[700];
+    size_t met[2][SIZES] = {{0}};
+    cr_assert(suite_cases(&list, SUITE_FOR_FEW, 1, error, sizeof error), "%s", error);
+    for (const nl_case *c = list.items; c < list.items + list.count; c++) {
+        const nl_problem *p = &c->problem;
+        const size_t all = p->n * p->c;
+        const bool is[SIZES] = {p->c == 4096 && p->n >= 1100,
+                                p->c == 768 && p->n >= 1100,
+                                p->c == 128 && p->n >= 4200,
+                                p->inner > 1 && p->n >= 4200,
+                                p->dtype == NL_BF16 && all > 1 << 21,
+                                p->x_stride.row > p->c && all > 1 << 20};
+        if (p->pass != NL_FORWARD || (p->op != NL_LAYERNORM && p->op != NL_RMSNORM)) continue;
+        for (int k = 0; k < SIZES; k++) met[p->op == NL_RMSNORM][k] += is[k];
+    }
+    for (int k = 0; k < 2 * SIZES; k++)
+        cr_expect(met[k / SIZES][k % SIZES], "layer %d has no large case of kind %d", k / SIZES,
+                  k % SIZES);
+    cases_free(&list);
+}
+
 /* The k-th combination of layer, pass and type. */
 static nl_problem problem_of(int k) {
     return (nl_problem){.op = (nl_op)(k / NL_DTYPES / NL_PASSES),
