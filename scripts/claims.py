@@ -248,7 +248,7 @@ def medians(name):
             for race, rows in found.items()}
 
 
-UNITS = r"(?:%|ns|µs|us|ms|s|GB/s|Gflop/s|GHz|MiB/s)"
+UNITS = r"(?:%|ns|µs|us|ms|s|GB/s|Gflop/s|GHz|MiB/s|GiB/s|percent|per cent|milliseconds|microseconds)"
 NUMBER = re.compile(r"(?<![\w.])(?:± )?(?:\d+(?:[.,]\d+)?(?: to | and |, | ± ))?\d+(?:[.,]\d+)? ?" + UNITS + r"(?!\w)")
 
 
@@ -265,7 +265,7 @@ def numbers():
     allowed = {}
     for row in files.rows(ROOT / "docs" / "numbers.csv"):
         allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *CHAPTERS.glob("*.md"), *(ROOT / "labs").glob("*/*.md")]
+    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *CHAPTERS.glob("*.md"), *(ROOT / "labs").rglob("*.md")]
     for page in sorted(pages):
         name = str(page.relative_to(ROOT))
         has, may = typed(page), allowed.pop(name, set())

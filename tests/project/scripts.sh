@@ -110,6 +110,7 @@ disagrees "$race has changed since it was measured" $race ''
 cp as_it_was/"${race/races.csv/machine.txt}" pages/"${race/races.csv/machine.txt}"
 disagrees "docs/glossary.md: '12.5 ms' is typed" docs/glossary.md '$s/$/ That took 12.5 ms./'
 disagrees "docs/glossary.md: '12.5 ms' is typed" docs/glossary.md '$s/$/\n\nThat took 12.5\nms./'
+disagrees "labs/README.md: '12.5 percent' is typed" labs/README.md '$s/$/ That took 12.5 percent./'
 disagrees "docs/numbers.csv: docs/tuning.md has no '1 %'" docs/tuning.md 's/ 1 %/ a hundredth/'
 disagrees "docs/numbers.csv: there is no page docs/gone.md" docs/numbers.csv '$s/$/\ndocs\/gone.md,5 %,none/'
 
