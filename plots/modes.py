@@ -67,17 +67,18 @@ def is_told(row):
     return low > 0 or high < 0 or max(-low, high) <= 2
 
 
-def against(rows):
-    """The saving on several machines, in a few words. A machine whose interval contains 0 is not resolved."""
+def against(rows, where="", of=""):
+    """The saving in several settings, in a few words. A setting whose interval contains 0 is not resolved. where: words
+    that follow the figure; of: what the settings are."""
     resolved = [float(row["value"]) for row in rows if float(row["low"] or nan) > 0 or float(row["high"] or nan) < 0]
     if len(resolved) == len(rows):
-        return between(resolved)
+        return between(resolved) + where
     if resolved:
-        return f"{between(resolved)} ({len(rows) - len(resolved)} of {len(rows)} not resolved)"
+        return f"{between(resolved)}{where} ({len(rows) - len(resolved)} of {len(rows)}{of} not resolved)"
     ends = [float(row[key] or nan) for row in rows for key in ("low", "high")]
     if not all(map(isfinite, ends)):
-        return "not resolved"
-    return "the same" if max(map(abs, ends)) <= 2 else f"not resolved ({between(ends)})"
+        return f"not resolved{where}"
+    return f"the same{where}" if max(map(abs, ends)) <= 2 else f"not resolved{where} ({between(ends)})"
 
 
 def place(row):
@@ -88,20 +89,19 @@ def place(row):
 def from_levels(rows):
     """The saving of one race, apart for the machines whose memory and whose caches hold the data."""
     apart = {where: [row for row in rows if place(row) == where] for where in sorted(set(map(place, rows)))}
-    said = {where: against(of).replace(f" of {len(of)} not", f" of {len(of)} machines not").partition(" (") for where, of in apart.items()}
-    return ", ".join(f"{says} {where}".strip() + more + rest for where, (says, more, rest) in said.items())
+    return ", ".join(against(of, f" {where}".rstrip(), " machines") for where, of in apart.items())
 
 
 def answer(machines, sizes=False):
     """RMSNorm against LayerNorm in some sentences, from the savings() of some machines; "" if there are none. A headline
     has no sizes in bytes and no streamed stores."""
     found = lambda *races: [at[race] for race in races for at in machines if race in at]
-    at = lambda case: f"t {shape(case)[0]}" + f" ({shape(case)[1]})" * sizes
+    at = lambda case: f"at {shape(case)[0]}" + f" ({shape(case)[1]})" * sizes
     unfused, large, streamed = found(("unfused", CACHE), ("unfused", MEMORY)), found(("simd", MEMORY)), found(("streaming", MEMORY))
-    small = [f"{against(found(race))} a{at(race[1])}" for race in FUSED if race[1] != MEMORY and found(race)]
+    small = [f"{against(found(race))} {at(race[1])}" for race in FUSED if race[1] != MEMORY and found(race)]
     parts = [f": {against(unfused)} unfused"] if unfused else [""]
     parts += [f"Fused, with SIMD: {', '.join(small)}"] if small else []
-    parts += [f"A{at(MEMORY)}: {from_levels(large)}"] if large else []
-    parts += [f"Streamed{'' if large else f', a{at(MEMORY)}'}: {from_levels(streamed)}"] if streamed and sizes else []
+    parts += [f"A{at(MEMORY)[1:]}: {from_levels(large)}"] if large else []
+    parts += [f"Streamed{'' if large else ', ' + at(MEMORY)}: {from_levels(streamed)}"] if streamed and sizes else []
     where = f"On {len(machines)} machines, " * (len(machines) > 1)
     return f"{where}RMSNorm's time against LayerNorm's{'. '.join(parts)}" if any(parts) else ""

@@ -376,6 +376,15 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     return compose(f, classes, shape, false, &d, list, error, error_size);
 }
 
+/* Draws classes that hide no errors; the usual ones in two of three dimensions. */
+static void draw_classes(draws *d, size_t *classes) {
+    for (size_t i = 0; i < DIMENSIONS; i++) {
+        const bool usual = !*dimensions[i].classes[0] && draw(d, 3);
+        classes[i] = usual ? 0 : draw(d, class_count(&dimensions[i]));
+        if (hides(&dimensions[i], classes[i])) classes[i] = 0;
+    }
+}
+
 /* Adds a case of one shape for each class of model_cases(); draws the other dimensions. */
 static bool add_model(family f, const char *shape, draws *d, case_list *list, char *error,
                       size_t error_size) {
@@ -384,14 +393,26 @@ static bool add_model(family f, const char *shape, draws *d, case_list *list, ch
         for (size_t class = 1; class < class_count(&dimensions[with]); class ++) {
             size_t classes[DIMENSIONS];
             if (hides(&dimensions[with], class)) continue;
-            for (size_t i = 0; i < DIMENSIONS; i++) {
-                const bool usual = !*dimensions[i].classes[0] && draw(d, 3);
-                classes[i] = usual ? 0 : draw(d, class_count(&dimensions[i]));
-                if (hides(&dimensions[i], classes[i])) classes[i] = 0;
-            }
+            draw_classes(d, classes);
             classes[with] = class;
             if (!compose(f, classes, shape, false, d, list, error, error_size)) return false;
         }
+    }
+    return true;
+}
+
+/* Adds cases of 2^19 to 2^22 elements: a model's width with many rows, in multiples of inner=. */
+static bool add_many_rows(family f, draws *d, case_list *list, char *error, size_t error_size) {
+    enum { MANY = 8, ROWS_OF_VIEWS = 192 };
+    static const size_t widths[] = {64, 128, 256, 384, 768, 1024, 2048, 4096, 5120, 8192};
+    for (int i = 0; i < MANY; i++) {
+        const size_t c = widths[draw(d, sizeof widths / sizeof *widths)];
+        const size_t views = ((size_t)1 << (19 + draw(d, 4))) / c / ROWS_OF_VIEWS;
+        size_t classes[DIMENSIONS];
+        char shape[64];
+        draw_classes(d, classes);
+        write_text(shape, sizeof shape, "%zux%zu", (views ? views : 1) * ROWS_OF_VIEWS, c);
+        if (!compose(f, classes, shape, false, d, list, error, error_size)) return false;
     }
     return true;
 }
@@ -412,5 +433,6 @@ bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size)
     for (size_t i = 0; i < sizeof pictures / sizeof *pictures; i++)
         for (family f = FAMILY_BATCH_FORWARD; f <= FAMILY_INFERENCE; f++)
             if (!add_model(f, pictures[i], &d, list, error, error_size)) return false;
-    return true;
+    return add_many_rows(FAMILY_ROW_FORWARD, &d, list, error, error_size) &&
+           add_many_rows(FAMILY_ROW_BACKWARD, &d, list, error, error_size);
 }

@@ -61,7 +61,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
 
 /* Combines each model's width (BatchNorm: each image shape) with every class that is not its
  * dimension's first and hides no errors, since a kernel may treat such a pair specially. Draws the
- * classes of the other dimensions. */
+ * classes of the other dimensions. Also draws models' widths with thousands of rows. */
 bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 /* A covering array of strength three. A row has one class of each dimension. Any three compatible
