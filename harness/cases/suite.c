@@ -158,7 +158,7 @@ static const char *const thorough_suite[] = {
     ROWS "/{forward,backward}/f32/{5x40,65x300}/alike",
     /* models' widths with many rows, in 16 bits and as views */
     "{layernorm,rmsnorm}/{forward,backward}/{f32/4200x128,f16/1100x768,bf16/1030x1024}/normal",
-    "{layernorm/forward/f32,rmsnorm/forward/bf16}/1100x4096/normal",
+    "{layernorm/{forward,backward}/f32,rmsnorm/forward/bf16,rmsnorm/backward/f32}/1100x4096/normal",
     "{layernorm,rmsnorm}/forward/{f32,bf16}/4200x128/normal/inner=8/gap=16",
     "{layernorm,rmsnorm}/forward/{f32/1100x1024/normal/gap=16,bf16/1100x2048/normal/in-place}",
     /* corners of tiles, and products of counts above 2^32 */
