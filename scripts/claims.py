@@ -8,16 +8,15 @@ RMSNorm and LayerNorm in these two pages and in the README.
         docs/machines/NAME/claims.csv, and writes the pages. NAME: the microarchitecture, such as zen3
     scripts/claims.py
         writes the pages from docs/machines/
-    scripts/claims.py --check
-        writes nothing; exit code 1 if a page is out of date, lacks a claim, or has one that is gone; if answers do not
-        follow from the passes; if a sentence in docs/relations.csv does not hold; or if a page has a time, rate or
-        share that no script wrote and docs/numbers.csv does not allow
+    scripts/claims.py --check [--program build/release/normlab]
+        writes nothing; exit code 1 if a page is out of date, lacks a claim, or has one that is gone; if a machine's
+        claims.csv is not what the program computes from its passes; if a sentence in docs/relations.csv does not hold;
+        or if a page has a time, rate or share that no script wrote and docs/numbers.csv does not allow
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
 import re
 import shutil
-import statistics
 import subprocess
 import sys
 import tempfile
@@ -60,21 +59,25 @@ def caption(path):
 
 def machines():
     """Name -> the rows of its answers."""
-    return {path.parent.name: files.rows(path) for path in sorted(MACHINES.glob("*/claims.csv"))}
+    found = {path.parent.name: files.rows(path) for path in sorted(MACHINES.glob("*/claims.csv"))}
+    for name, rows in found.items():
+        if not rows or (lacks := [key for key in KEPT if key not in rows[0]]):
+            raise files.Damaged(f"docs/machines/{name}/claims.csv lacks {', '.join(lacks) if rows else 'rows'}")
+    return found
 
 
-def passes(name):
-    """A machine's passes as pairs (races, facts), the first pass first."""
-    machine = files.facts_of(MACHINES / name / "machine.txt")
-    found = [(files.rows(path), machine | files.facts_of(path.with_name("machine.txt")))
-             for path in (MACHINES / name / "claims").glob("*/races.csv")]
-    return sorted(found, key=lambda each: each[1]["date"])
+def facts(path, keys):
+    known = files.facts_of(path)
+    if lacks := [key for key in keys if not known.get(key)]:
+        raise files.Damaged(f"{path.relative_to(ROOT)} lacks {', '.join(lacks)}")
+    return known
 
 
 def about(name):
-    known = [facts for _, facts in passes(name)]
-    last, timed = known[-1], [int(row["passes"] or 0) for row in machines()[name]]
-    fewest = min(count for count in timed if count)
+    home = MACHINES / name
+    known = sorted((facts(path, OWN) for path in (home / "claims").glob("*/machine.txt")), key=lambda each: each["date"])
+    last, timed = facts(home / "machine.txt", FACTS[:3]) | known[-1], [int(row["passes"] or 0) for row in machines()[name]]
+    fewest = min((count for count in timed if count), default=0)
     some = f" (of some races {fewest} count)" * (fewest < len(known))
     return (f"{name}: {last['cpu']}, family {last['family']}, {last['cpus'].split(' ')[0]} CPUs, {len(known)} passes{some} from "
             f"{known[0]['date'].replace('T', ' ')[:16]} to {last['date'].replace('T', ' ')[:16]} UTC, kernels {last['kernels']}.")
@@ -134,6 +137,7 @@ GROUPS = {  # group -> quantities; the last group has all other quantities
                                          "state_share", "traffic"},
     "Values and errors": set(),
 }
+TIMED = set().union(*[*GROUPS.values()][:2])
 
 
 def claims_table():
@@ -221,35 +225,54 @@ def add(home, evidence, program):
         for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
             if keys[0] in known:  # the file of a kept pass lacks the machine's facts
                 files.write_facts(path, known, [key for key in keys if key in known])
-    out = home.parent / "claims.csv"
-    says = subprocess.run([program, "claims", "--evidence", home / "claims", "--out", out], stdout=subprocess.DEVNULL,
-                          stderr=subprocess.PIPE, text=True).stderr
-    if wrong := re.findall("^(?:left out: |FAIL |normlab: ).*", says, re.M):
-        sys.exit(wrong[0].replace(f"{home / 'claims'}", str(evidence)))
-    rows = files.rows(out)
+    try:
+        files.write(home / "claims.csv", KEPT, computed(home / "claims", program))
+    except files.Damaged as error:
+        sys.exit(str(error).replace(f"{home / 'claims'}", str(evidence)))
+
+
+def computed(evidence, program, *names):
+    """The rows that are kept: what the program answers to all claims, or to those named, from a folder of passes."""
+    with tempfile.TemporaryDirectory() as folder:
+        out = Path(folder, "claims.csv")
+        says = subprocess.run([program, "claims", *names, "--evidence", evidence, "--out", out], stdout=subprocess.DEVNULL,
+                              stderr=subprocess.PIPE, text=True).stderr
+        if wrong := re.findall("^(?:left out: |FAIL |normlab: ).*", says, re.M):
+            raise files.Damaged(wrong[0])
+        rows = files.rows(out)
     saved = savings(rows).values()
-    files.write(home / "claims.csv", KEPT, [row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, "") for row in rows
-                                            if row["setting"] == "0" or row in saved])
+    return [row if row["setting"] == "0" else row | dict.fromkeys(TEXTS, "") for row in rows
+            if row["setting"] == "0" or row in saved]
 
 
-def counted(rows):
-    """The rows of a race that count, as keep_visited() in harness/claims/evidence.c selects them."""
-    visited = [row for row in rows if int(row.get("visits") or 1) > 1]
-    return visited if len(visited) >= 3 else rows
+def same(one, other):
+    """Are two fields the same text or, up to rounding, the same number?"""
+    try:
+        return one == other or math.isclose(float(one), float(other), rel_tol=1e-3, abs_tol=1e-3)
+    except ValueError:
+        return False
 
 
-def medians(name):
-    """(how, case) -> the median saving in per cent over the passes that count on a machine."""
-    found = {}
-    for rows, _ in passes(name):
-        for row in rows:
-            found.setdefault((row["how"], row["case"]), []).append(row)
-    return {race: -100 * math.expm1(statistics.median(float(row["log_ratio"]) for row in counted(rows)))
-            for race, rows in found.items()}
+def strays(name, kept, program):
+    """How the timed claims in a machine's claims.csv differ from what the program computes from the machine's passes."""
+    path = f"docs/machines/{name}/claims.csv"
+    timed = [claim for claim in claims() if stated(claim)["quantity"] in TIMED]
+    kept = [row for row in kept if row["quantity"] in TIMED]
+    try:
+        rows = computed(MACHINES / name / "claims", program, *timed)
+    except files.FAULTS as error:
+        yield files.says(path, error)
+        return
+    if len(kept) != len(rows):
+        yield f"{path} has {len(kept)} rows of timed claims, its passes give {len(rows)}"
+    for has, row in zip(kept, rows):
+        yield from (f"{path}: {row['name']}, {row['how']} {row['case']}: {key} is '{has[key]}', its passes give '{row[key]}'"
+                    for key in KEPT if not same(has[key], row[key]))
 
 
 UNITS = r"(?:%|ns|µs|us|ms|s|GB/s|Gflop/s|GHz|MiB/s|GiB/s|percent|per cent|milliseconds|microseconds)"
-NUMBER = re.compile(r"(?<![\w.])(?:± )?(?:\d+(?:[.,]\d+)?(?: to | and |, | ± ))?\d+(?:[.,]\d+)? ?" + UNITS + r"(?!\w)")
+SEVERAL = r"(?:\d+(?:[.,]\d+)?(?: to | and |, | ± ))?"
+NUMBER = re.compile(rf"(?<![\w.])(?:(?:± )?{SEVERAL}\d+(?:[.,]\d+)? ?{UNITS}|{SEVERAL}\d+\.\d+ times|\d+\.\d+ to \d+ times)(?!\w)")
 
 
 def typed(page):
@@ -265,8 +288,7 @@ def numbers():
     allowed = {}
     for row in files.rows(ROOT / "docs" / "numbers.csv"):
         allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))
-    pages = [ROOT / "README.md", *(ROOT / "docs").glob("*.md"), *CHAPTERS.glob("*.md"), *(ROOT / "labs").rglob("*.md")]
-    for page in sorted(pages):
+    for page in markers.every_page():
         name = str(page.relative_to(ROOT))
         has, may = typed(page), allowed.pop(name, set())
         if may == {"*"}:
@@ -277,7 +299,7 @@ def numbers():
     yield from (f"docs/numbers.csv: there is no page {name}" for name in allowed)
 
 
-def faults():
+def faults(program):
     yield from numbers()
     yield from (f"{path.relative_to(ROOT)} has changed since it was measured" for path in MACHINES.glob("*/claims/*/races.csv")
                 if not files.sound(path))
@@ -288,14 +310,10 @@ def faults():
     yield from (f"docs/claims.md has {name}, which is gone" for name in sorted(has - set(claims())))
     relations = files.rows(ROOT / "docs" / "relations.csv")
     for machine, rows in machines().items():
-        found = medians(machine)
-        for row in rows:
-            if row["quantity"] == "saving" and row["share"] == "1" and row["passes"] != "0":
-                want = found.get((row["how"], row["case"]), math.nan)
-                if not abs(float(row["value"]) - want) < 0.01 + 1e-4 * abs(want):
-                    yield f"{machine}/claims.csv: {row['how']} {row['case']} saves {row['value']} %, the passes give {want:.2f}"
+        yield from strays(machine, rows, program)
+        found = savings(rows)
         for row in relations:
-            saving = found.get((row["how"], row["case"]), math.nan)
+            saving = float(found.get((row["how"], row["case"]), {}).get("value", math.nan))
             if not float(row["low"]) <= saving <= float(row["high"]):
                 yield (f"{row['page']}: '{row['words']}' does not hold on {machine}: {row['how']} {row['case']} saves "
                        f"{saving:.1f} %, not {row['low']} to {row['high']}")
@@ -310,7 +328,8 @@ def main():
     parser.add_argument("--add", metavar="NAME")
     options = parser.parse_args()
     if options.check:
-        return markers.report(list(faults()))
+        with files.needed("docs/machines"):
+            return markers.report(list(faults(options.program)))
     if options.add:
         found = [options.file] if options.file else sorted((ROOT / "results" / "evidence").glob("*"))
         if len(found) != 1 or not found[0].is_dir():

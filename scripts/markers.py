@@ -1,6 +1,7 @@
 """Functions shared by scripts that write pages: the text of a page between <!-- NAME:begin --> and <!-- NAME:end -->,
 tables, and --check. Import this module before those of plots/: it puts them on the path."""
 import argparse
+import re
 import sys
 from pathlib import Path
 
@@ -29,6 +30,11 @@ def filled(page, **parts):
     for name, content in parts.items():
         text = replace(page, text, name, content)
     return text
+
+
+def every_page():
+    return [page for page in sorted(ROOT.rglob("*.md"))
+            if not re.match(r"\.|build/|results/", str(page.relative_to(ROOT)))]
 
 
 def save(page, old, text):

@@ -6,8 +6,9 @@
         plots/README.md, and copies the slides from the results' folder into docs/pictures/slides/
     scripts/readme.py --check [--program build/release/normlab]
         writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has one that is gone, README.md
-        is longer than two screens, a table in these two pages has an empty cell, a rung's file has a TODO, CITATION.cff
-        has another version than the library, or a link leads to a file, or a place in a page, that does not exist
+        is longer than two screens or has other times than docs/ladder.md, a table in these two pages has an empty cell,
+        a rung's file has a TODO, CITATION.cff has another version than the library, or a link leads to a file, or a
+        place in a page, that does not exist
 
 Standard library only. Running it twice changes nothing the second time."""
 import csv
@@ -210,11 +211,6 @@ def rewrite(path, program):
     markers.fill(PLOTS, slides=gallery(found))
 
 
-def pages():
-    return [page for page in sorted(ROOT.rglob("*.md"))
-            if not re.match(r"\.|build/|results/", str(page.relative_to(ROOT)))]
-
-
 def prose(page):
     return re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
 
@@ -244,6 +240,13 @@ def empty_cells(page):
             yield line
 
 
+def copied():
+    """The README's rungs and caption that differ from those of docs/ladder.md, which has more columns."""
+    text, whole = README.read_text(), LADDER.read_text()
+    lines = [*markers.between(text, "ladder").split("\n"), *markers.between(text, "caption").split("\n")]
+    return [line for line in lines if line.startswith(("| [", "Measured ")) and "\n" + line.replace("](", "](../") not in whole]
+
+
 def versions():
     return [(re.search(pattern, (ROOT / name).read_text(), flags=re.M) or ["", "none"])[1] for name, pattern in (
         ("include/normlab.h", r'^#define NL_VERSION "(.*)"'), ("CITATION.cff", r"^version: *(\S+)"))]
@@ -255,13 +258,14 @@ def check(program):
     wrong = [f"docs/ladder.md lacks {impl}" for impl in sorted(there - has)]
     wrong += [f"docs/ladder.md has {impl}, which is gone" for impl in sorted(has - there)]
     wrong += ["run normlab bench experiments/ladder.txt --out results/ladder.csv, then scripts/readme.py"] * bool(wrong)
+    wrong += [f"README.md has a line that docs/ladder.md lacks: run scripts/readme.py: {line}" for line in copied()]
     lines = README.read_text().count("\n")
     wrong += [f"README.md has {lines} lines, more than two screens ({LINES}): move something to docs/"] * (lines > LINES)
     wrong += [f"{page.name}: an empty cell: {line}" for page in (README, LADDER) for line in empty_cells(page)]
     wrong += [f"{impl}.c has a TODO" for impl in sorted(there) if "TODO" in (ROOT / f"{impl}.c").read_text()]
     library, cited = versions()
     wrong += [f"CITATION.cff has version {cited}, include/normlab.h {library}"] * (library != cited)
-    for page in pages():
+    for page in markers.every_page():
         wrong += [f"{page.relative_to(ROOT)} links to {target}, which does not exist"
                   for target in dead_links(page)]
     return markers.report(wrong)
