@@ -211,8 +211,9 @@ bool data_make(const nl_case *c, nl_data *out, char *error, size_t error_size) {
                  out->bytes[a], nl_arg_name(a, p->pass));
         return data_free(out), false;
     }
-    if (c->kind[NL_X].exact && p->n * p->c * p->s > (4u << 20)) {
-        snprintf(error, error_size, "case %s: `exact` supports at most 4194304 elements", c->text);
+    if (c->kind[NL_X].exact && p->n * p->c * p->s > EXACT_MAX) {
+        snprintf(error, error_size, "case %s: `exact` supports at most %d elements", c->text,
+                 EXACT_MAX);
         return data_free(out), false;
     }
     for (nl_arg a = 0; a < NL_ARGS; a++)

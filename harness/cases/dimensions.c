@@ -151,6 +151,9 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
     nl_case c;
     d->turn = d->turns ? d->turns[i][classes[i]][classes[0] + classes[1]]++ : draw(d, 1 << 20);
     draw_class(d, spelling, spelling + strlen(spelling), part, sizeof part);
+    if (strcmp(part, "gap=1000") == 0 && strtoull(k->shape, NULL, 10) > 8000)
+        write_text(part, sizeof part,
+                   "gap=64"); /* a gap of 1000 after so many rows takes seconds */
     if (is_size(m)) return add_size(k, f, classes, i, strtoull(part, NULL, 10)), true;
     if (strcmp(m->name, "op") == 0) return write_text(k->op, sizeof k->op, "%s", part);
     if (strcmp(m->name, "dtype") == 0) return write_text(k->dtype, sizeof k->dtype, "%s", part);
@@ -348,8 +351,7 @@ bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
 }
 
 bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size) {
-    static const char wide_gaps[] = "gap={16,64,1000}";
-    enum { HALVINGS = 4, LARGE_MAX = 1 << 18, MANY_ROWS = 1 << 14 };
+    enum { HALVINGS = 4, LARGE_MAX = 1 << 18 };
     const family f = (family)(index % FAMILIES);
     const bool rows = (ROWS | GATED) & 1 << f;
     size_t classes[DIMENSIONS], size[3], elements = LARGE_MAX;
@@ -369,9 +371,6 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     }
     size[large] = elements + draw(&d, 16);
     if (!rows && size[0] * size[2] == 1) size[0] = 2; /* one value has no variance */
-    for (size_t i = 0; i < DIMENSIONS; i++)           /* 10^5 rows with wide gaps take seconds */
-        if (size[0] > MANY_ROWS && strcmp(dimensions[i].classes[classes[i]], wide_gaps) == 0)
-            classes[i]--;
     write_text(shape, sizeof shape, rows ? "%zux%zu" : "%zux%zux%zu", size[0], size[1], size[2]);
     return compose(f, classes, shape, false, &d, list, error, error_size);
 }
@@ -401,7 +400,7 @@ static bool add_model(family f, const char *shape, draws *d, case_list *list, ch
     return true;
 }
 
-/* Adds cases of 2^19 to 2^22 elements: a model's width with many rows, in multiples of inner=. */
+/* Adds cases of about 2^19 to 2^22 elements: a model's width, and rows that inner= divides. */
 static bool add_many_rows(family f, draws *d, case_list *list, char *error, size_t error_size) {
     enum { MANY = 8, ROWS_OF_VIEWS = 192 };
     static const size_t widths[] = {64, 128, 256, 384, 768, 1024, 2048, 4096, 5120, 8192};

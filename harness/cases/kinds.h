@@ -6,6 +6,8 @@
 #include <stddef.h>
 #include <stdint.h>
 
+enum { EXACT_MAX = 1 << 22 };
+
 /* The arguments of data_kind.value: element i of the array is element e of group g (of size m), and
  * belongs to feature j; `stream` is the array's random stream. */
 typedef struct place {
@@ -18,8 +20,8 @@ typedef struct place {
 typedef struct data_kind {
     double (*value)(const place *at, double k); /* NULL: x is in a file */
     double k;
-    bool ties; /* gamma and beta put outputs halfway between two stored numbers */
-    bool exact;
+    bool ties;   /* gamma and beta put outputs halfway between two stored numbers */
+    bool exact;  /* sums of up to EXACT_MAX elements are exact in float */
     bool random; /* independent values: rounding errors of their sums average out */
 } data_kind;
 

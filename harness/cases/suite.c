@@ -244,12 +244,25 @@ typedef struct sink {
     bool ok;
 } sink;
 
+/* Removes cases, from the first on, that have more elements than exact data can have. */
+static void remove_large_exact(case_list *list, size_t first) {
+    size_t kept = first;
+    for (size_t i = first; i < list->count; i++) {
+        const nl_problem *p = &list->items[i].problem;
+        const bool large = p->n * p->c * p->s > EXACT_MAX;
+        if (!large || !list->items[i].kind[NL_X].exact) list->items[kept++] = list->items[i];
+    }
+    list->count = kept;
+}
+
 /* Adds head + "/" + type + "/" + shape + tail. */
 static void add(sink *to, const char *head, const char *types, const char *shape,
                 const char *tail) {
+    const size_t first = to->list->count;
     char text[CASE_TEXT];
     snprintf(text, sizeof text, "%s/%s/%s/%s", head, types, shape, tail);
     to->ok = to->ok && cases_add(to->list, text, to->error, to->error_size);
+    remove_large_exact(to->list, first);
 }
 
 /* Adds all variants of a row norm's shape. spike: 0, or a threshold, at which data get one large
@@ -313,11 +326,7 @@ static void add_row_threshold(sink *to, nl_pass pass, nl_threshold t) {
     }
     if (t.axis == NL_OF_ELEMENTS) {
         around_elements(shape, sizeof shape, t.size);
-        if (t.size <= 3u << 20) /* exact data have at most 2^22 elements */
-            add_rows(to, pass, shape, 0);
-        else
-            add(to, backward ? ROWS "/backward" : ROWS "/forward", TYPES, shape,
-                "normal{,/residual,/in-place}");
+        add_rows(to, pass, shape, 0);
         add(to, backward ? ROWS "/backward" : ROWS "/forward", TYPES, shape,
             "normal{,/residual,/in-place}/threads=3");
         return;

@@ -50,8 +50,8 @@ bool contiguous_cases(case_list *list, uint64_t seed, char *error, size_t error_
 /* Adds the seed's case number `index`: each dimension gets a random class, often the default. */
 bool drawn_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
 
-/* As drawn_case(), but with one large size, 2^15 to 2^19 elements in all, and no values that hide
- * errors. So options meet sizes from which kernels take other branches. */
+/* As drawn_case(), but with one large size, about 2^15 to 2^18 elements in all, and no values that
+ * hide errors. So options meet sizes from which kernels take other branches. */
 bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, size_t error_size);
 
 /* The widths of models. */
@@ -61,7 +61,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
 
 /* Combines each model's width (BatchNorm: each image shape) with every class that is not its
  * dimension's first and hides no errors, since a kernel may treat such a pair specially. Draws the
- * classes of the other dimensions. Also draws models' widths with thousands of rows. */
+ * classes of the other dimensions. Also draws models' widths with 192 rows or more. */
 bool model_cases(case_list *list, uint64_t seed, char *error, size_t error_size);
 
 /* A covering array of strength three. A row has one class of each dimension. Any three compatible

@@ -66,10 +66,11 @@ void surroundings_note(void) {
     look_around(&usual);
 }
 
-const char *surroundings_changed(const instance *in) {
+const char *surroundings_changed(const instance *in, bool own) {
     surroundings now;
-    look_around(&now);
     if (!arithmetic_is_usual()) return ARITHMETIC_CHANGED;
+    if (own) return "";
+    look_around(&now);
     if (memory_lost(in)) return "unmapped memory of the call's buffers";
     if (now.on_crash.sa_sigaction != usual.on_crash.sa_sigaction)
         return "left a handler of SIGSEGV, which would hide its crashes";

@@ -6,6 +6,7 @@
 #include "parallel.h"
 #include "platform/platform.h"
 #include "platform/system.h"
+#include "registry.h"
 #include "verify/constants.h"
 #include "verify/pair.h"
 
@@ -214,7 +215,7 @@ static void call(call_record *s) {
     fflush(NULL);
     if (getpid() != self) _exit(0); /* a kernel that has forked returns twice */
     s->left_threads = too_many_threads(before + team - 1);
-    strcpy(s->left, surroundings_changed(&s->in));
+    strcpy(s->left, surroundings_changed(&s->in, s->own));
     if (leaks(s, memory) && !*s->left)
         strcpy(s->left, "allocates memory in each call, and does not free it");
     if (s->repeats && s->status == NL_OK) pair_repeat(&made);
@@ -360,6 +361,7 @@ void worker_fill(call_record *s, const instance *in, int threads) {
     s->pairs = second && pair_wanted(in);
     s->repeats = second && pair_repeat_wanted(in, threads);
     s->again = second && pair_again_wanted(in);
+    s->own = nl_is_own(in->impl);
     s->stale = second && pair_stale_wanted(in);
     s->batches = second && batch_shows(in->c);
     s->in.c = &s->c, s->in.impl = &s->impl;

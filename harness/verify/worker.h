@@ -18,6 +18,7 @@ typedef struct call_record {
     /* More calls: two at once (pairs); many of the same (repeats); some if memory grew (again); an
      * earlier call on other data in the same buffers (stale). */
     bool pairs, repeats, again, stale;
+    bool own;     /* the kernel is in this program */
     bool batches; /* also compute parts of the batch */
     nl_tuning tuning;
     enum { REQUEST_CALL, REQUEST_SCRATCH, REQUEST_TURNS } request;
@@ -89,8 +90,9 @@ _Noreturn void worker_leave(int code);
  * output files, the processors of the thread. */
 void surroundings_note(void);
 
-/* Describes state that a call left changed and that would affect the next call; "": none. */
-const char *surroundings_changed(const instance *in);
+/* Describes state that a call left changed and that would affect the next call; "": none. Our own
+ * kernels make no system calls, so only their arithmetic is checked. */
+const char *surroundings_changed(const instance *in, bool own);
 
 /* Describes a crash: "wrote y[1024] of row 63: 1 element past its end". */
 void crash_describe(const call_record *s, char *why, size_t why_size);

@@ -4,6 +4,7 @@
 #include "cases/data.h"
 #include "cases/suite.h"
 #include "layer.h"
+#include "registry.h"
 #include "support.h"
 #include "tuning.h"
 
@@ -155,6 +156,29 @@ Test(suite, has_every_threshold) {
             }
     }
     cr_assert(thresholds > 0 || !nl_find("optimized/rows_simd", NULL));
+}
+
+/* A loaded kernel's thresholds get cases even where exact data would have too many elements. */
+Test(suite, large_thresholds_have_cases) {
+    static const nl_threshold of_rows[] = {{NL_OF_C, 3 << 19}, {NL_OF_ELEMENTS, 6 << 20}, {0}};
+    static const nl_threshold of_batch[] = {{NL_OF_S, 3 << 20}, {NL_OF_ELEMENTS, 6 << 20}, {0}};
+    static nl_impl rows = TEST_IMPL(.name = "mine/rows", .thresholds = of_rows);
+    static nl_impl batch = TEST_IMPL(.name = "mine/batch", .thresholds = of_batch);
+    rows.ops = NL_BIT(NL_RMSNORM), rows.passes = NL_BIT(NL_FORWARD);
+    batch.ops = NL_BIT(NL_BATCHNORM);
+    cr_assert(nl_registry_add(&rows) && nl_registry_add(&batch));
+    clear(), make();
+    size_t large = 0;
+    for (size_t i = 0; i < cases.count; i++) {
+        const nl_case *c = &cases.items[i];
+        if (c->problem.n * c->problem.c * c->problem.s <= EXACT_MAX) continue;
+        large++;
+        cr_assert(!c->kind[NL_X].exact, "%s", c->text);
+    }
+    cr_assert(large > 0);
+    const nl_problem p[] = {{.op = NL_RMSNORM, .pass = NL_FORWARD}, {.op = NL_BATCHNORM}};
+    for (int k = 0; k < 4; k++)
+        cr_assert(around(&p[k / 2], (k < 2 ? of_rows : of_batch)[k % 2], 0), "threshold %d", k);
 }
 
 Test(suite, has_the_sizes_to_fork_from) {
