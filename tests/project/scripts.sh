@@ -17,6 +17,8 @@ refuses "check beside another" "Another ./check or ./reproduce runs in" ./check
 refuses "reproduce beside another" "Another ./check or ./reproduce runs in" ./reproduce --quick
 exec 9>&-
 
+refuses "check, an unknown option" "There is no option '--fast'; see ./check --help" ./check --fast
+refuses "reproduce, an unknown option" "There is no option '--fast'; see ./reproduce --help" ./reproduce --fast
 chmod 755 . && touch stdout stderr && chmod a-w build .
 as_user=()
 [ "$(id -u)" -ne 0 ] || as_user=(setpriv --reuid 65534 --regid 65534 --clear-groups)
