@@ -215,7 +215,7 @@ static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
 }
 
 /* Does streaming lose (docs/optimized.md)? It loses for 16-bit rows that share cache lines and are
- * narrow enough for the kept rungs (backward: at most half as wide). In f32 it loses in forward,
+ * narrow enough for the kept rungs on AVX-512 (backward: half as wide). In f32 it loses in forward,
  * for narrow rows that share lines and have gaps between them: no line becomes whole. */
 static bool better_cached(const nl_problem *p) {
     if (p->stores == NL_STORES_STREAMING || !share_lines(p)) return false;

@@ -73,7 +73,7 @@ static const struct nl_arg_row {
     [NL_DGATE] = {"dgate", NL_TENSOR, NL_BIT(NL_GATE)},
 };
 
-/* Masks of NL_BIT(): the union of all layers' arguments in a pass. nl_takes(): one layer's. */
+/* Masks of NL_BIT(): the union of all layers' arguments in a pass. nl_takes() is for one layer. */
 extern const struct nl_pass_row {
     const char *name;
     unsigned needs, reads, writes;

@@ -14,7 +14,8 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* A limit: more threads do not help, and OpenMP's runtime has an array of threads on the stack. */
+/* The most threads of a call. More do not help, and OpenMP's runtime has an array of threads on the
+ * stack. */
 static int most_threads(void) {
     const int four_each = 4 * omp_get_num_procs();
     return least(omp_get_thread_limit(), four_each > 64 ? four_each : 64);

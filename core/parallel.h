@@ -3,8 +3,8 @@
 
 #include "normlab.h"
 
-/* The number of threads that a call gets: the least of `threads`, max(64, 4 per processor), and the
- * number that the process can start. */
+/* The number of threads that a call gets: the least of `threads`, max(64, 4 per processor), the
+ * thread limit of OpenMP, and the number that the process can start. */
 int nl_team(int threads);
 
 /* Calls body(context, begin, end) for each piece, in parallel if the library has OpenMP. The pieces

@@ -15,9 +15,9 @@ typedef struct nl_tuning {
     size_t fork_batch;      /* threads may pay: BatchNorm's training and backward */
 } nl_tuning;
 
-/* The default fork thresholds, in elements. Backward's threaded rung divides the rows into short
- * runs, slow on one thread. So its threshold is a size at which threads certainly pay, four times
- * higher if threads sleep between calls. For other rungs, fork.h measures whether threads pay. */
+/* The default fork thresholds, in elements. Above them, fork.h measures whether threads pay. But
+ * backward's threaded rung divides the rows into short runs, slow on one thread. So its threshold
+ * is a size at which threads certainly pay, four times higher if threads sleep between calls. */
 enum { NL_FORK_FORWARD = 32768, NL_FORK_BACKWARD = 262144, NL_FORK_BATCH = 262144 };
 
 /* The defaults, overridden by the file that the environment variable NL_TUNING names; read once. If

@@ -261,8 +261,8 @@ NL_API const char *nl_isa_best(void);
 
 /* The recommended implementation for the problem and `threads` threads, on the widest ISA that runs
  * here; nl_forward(NULL, ...) runs it. NULL if none accepts the problem. Small problems get an
- * implementation without threads. Outputs larger than the caches get a streaming one, unless
- * p->stores decides (for a call in place, set it to NL_STORES_IN_PLACE). The environment variable
+ * implementation without threads. Outputs above a threshold (docs/tuning.md) get a streaming one,
+ * unless p->stores decides (for a call in place: NL_STORES_IN_PLACE). The environment variable
  * NL_TUNING may name a file written by `normlab tune`, whose thresholds replace the defaults.
  *
  * In row norms the bits of a row's y and dx (except NaN payloads) do not depend on n, row position,

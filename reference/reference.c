@@ -98,7 +98,8 @@ static bool is_spoilt(const job *k, size_t g) {
 
 /* A NaN or an infinity makes every sum NaN or infinite, so double suffices. If centred, all results
  * are NaN; otherwise finite values become 0 or, if there is a NaN, NaN. In inference finite values
- * may stay finite: then (x - mean) * rstd, from floats, is off by less than 2^-51 in double. */
+ * may stay finite. Then (x - mean) * rstd, computed in double from floats, is off by less than
+ * 2^-50. */
 static void normalize_spoilt(const job *k, size_t g) {
     const nl_problem *p = k->p;
     const ref_outputs *o = k->out;

@@ -1,6 +1,6 @@
-/* idea   Finds the largest |x|, then sums (x / scale)^2, where scale is that |x| rounded down to a
- *        power of two: no square can overflow, no square that matters can underflow, and dividing
- *        by a power of two is exact. hypot() scales two numbers in this way.
+/* idea   Finds the largest of |x| and sqrt(eps), then sums (x / scale)^2; scale is that number
+ *        rounded down to a power of two. No square can overflow, no square that matters can
+ *        underflow, and dividing by scale is exact. hypot() scales two numbers in this way.
  * gain   Correct over all of float's range, from subnormals to 1e38. No gain in speed.
  * fails  Reads x three times, and divides in two of these readings: the price of the range.
  * SPDX-License-Identifier: MIT */

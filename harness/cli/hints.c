@@ -11,7 +11,7 @@ enum { KEPT = 4 };
 /* SLOW: if a cause is known, a case with more elements ends the search. WIDE: with this many
  * features, most mistakes give different numbers. NARROW: with this few, many give equal ones. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
-/* The most elements for a hint. No case of the suite has more; larger cases take minutes. */
+/* The most elements for a hint. Larger cases take minutes; the suite has some with --long only. */
 enum { MOST = 1 << 23 };
 typedef struct lesson {
     const nl_impl *impl;

@@ -178,7 +178,7 @@ static double refined_mean(double sum, double k, double far) {
 /* Finds results that no operation rounds: y of a group of zeros, which is beta; and gradients of
  * exact data if rstd, and for dx also the group's size, is a power of two. */
 static void find_exact(const instance *in, const ref_outputs *want, size_t g, allowance *a) {
-    enum { LARGEST_EXACT = 64 }; /* sums of g over so few elements fit a float */
+    enum { LARGEST_EXACT = 64 }; /* sums of g over up to 64 elements fit a float */
     const nl_problem *p = &in->c->problem;
     const size_t m = nl_group_size(p);
     if (p->pass != NL_BACKWARD) {

@@ -20,7 +20,7 @@ typedef struct error_line {
 
 typedef struct error_record {
     const char *path;
-    char kinds[KINDS_MAX][sizeof((nl_case *)0)->data]; /* the columns, those of the file first */
+    char kinds[KINDS_MAX][sizeof((nl_case *)0)->data]; /* the columns; the file's come first */
     size_t kind_count;
     char *text; /* text of the file; the lines point into the text */
     error_line *file;

@@ -25,7 +25,7 @@ static const char always[] =
     "__REDIRECT_LDBL __REDIRECT_NTH_LDBL __ASMNAME __ASMNAME2 __LDBL_REDIR __LDBL_REDIR1 "
     "__LDBL_REDIR2_DECL __LDBL_REDIR_NTH __LDBL_REDIR1_NTH";
 
-/* Reads a file of at most `most` bytes as text. NULL: the file cannot be read, or is larger. */
+/* Reads a file of fewer than `most` bytes as text. NULL: the file cannot be read, or is larger. */
 static char *read_text(const char *folder, const char *name, size_t most) {
     char path[2 * COMMAND_PATH];
     snprintf(path, sizeof path, "%s%s%s", folder, *folder ? "/" : "", name);

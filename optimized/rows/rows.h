@@ -85,8 +85,8 @@ NL_INLINE bool rows_share(const nl_view *v, size_t bytes) {
     return ((uintptr_t)v->y | (v->c | y.row | y.outer) * nl_dtype_size(v->t)) % bytes != 0;
 }
 
-/* The longest row for which missing parameters are filled in, in bytes and in elements: row and
- * parameters fit a first-level cache. */
+/* The longest row for which missing parameters are filled in, in bytes and in elements. In f32 row
+ * and parameters fit a first-level cache. */
 enum { FILLED_BYTES = 8192, FILLED = FILLED_BYTES / 2 };
 
 /* Is this the common case, but without gamma or (LayerNorm) beta, and are there at least as many
