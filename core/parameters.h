@@ -17,5 +17,5 @@ const nl_problem *nl_in_floats(nl_problem *floats, const nl_problem *p);
 void nl_parameters_in(const nl_problem *p, float *room, const void **gamma, const void **beta);
 void nl_gradients_room(const nl_problem *p, float *room, void **dgamma, void **dbeta);
 
-/* Rounds the float gradients into the caller's arrays; a NULL array is not wanted. */
+/* Rounds the float gradients into the caller's arrays, and skips arrays that are NULL. */
 void nl_gradients_out(const nl_problem *p, const float *room, void *dgamma, void *dbeta);

@@ -4,7 +4,7 @@
  *        the weight use the loops of rows/kept.c if they have 16 bits and are not very short,
  *        otherwise those of rows/forward.c. Rows of whole cache lines are stored past the caches
  *        if the plan says so. If x has gaps and comes from afar, the next rows are prefetched.
- * gain   Reducing a vector, the root and the division take longer than the rest of a short row. For
+ * gain   In a short row the sum over the lanes, the root and the division take longer than the rest. For
  *        16 rows together, they take little longer than for one row. LayerNorm writes a group while
  *        it computes the means of the next group.
  * fails  No gain for few rows, or long rows, which leave the first-level cache before the output.

@@ -284,7 +284,7 @@ def typed(page):
 
 
 def numbers():
-    """Checks that scripts wrote the measured numbers of pages. docs/numbers.csv lists exceptions, with reasons."""
+    """Finds numbers with units that were typed into a page. docs/numbers.csv lists those that may stand, with reasons."""
     allowed = {}
     for row in files.rows(ROOT / "docs" / "numbers.csv"):
         allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))

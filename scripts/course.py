@@ -201,8 +201,8 @@ def listed(program, *arguments):
 
 
 def refusal(program, command):
-    """The reason why the program refuses a command, or None. Checks the options, the names of studies and claims, the
-    cases with nl_best()'s choice, and the implementations on a small case. Times nothing."""
+    """The reason why the program refuses a command, or None. Checks the options and the names of studies and claims;
+    runs the cases with nl_best()'s choice, and each implementation on a small case. Times nothing."""
     words = shlex.shlex(command, posix=True, punctuation_chars=True)
     words.whitespace_split = True
     words = list(itertools.takewhile(lambda word: not re.fullmatch("[|<>&;]+", word), words))

@@ -83,7 +83,7 @@ class Stepper:
         return os.WSTOPSIG(status)
 
     def resume(self, how):
-        """Runs the process to the next trap, and keeps all other signals from it."""
+        """Runs the process until its next SIGTRAP, and delivers no other signal to it."""
         self.ask(how)
         while self.wait() != signal.SIGTRAP:
             self.ask(how)

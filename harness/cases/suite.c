@@ -233,6 +233,8 @@ static const char *const long_suite[] = {
     ROWS "/{forward,backward}/" TYPES "/{1000000x3,2x1048576}/normal{,/residual}",
     ROWS "/forward/f32/1x4194304/normal",
     "{layernorm,rmsnorm}/forward/f32/1x18000000/normal", /* more elements than a float can count */
+    "{layernorm,rmsnorm}/{forward,backward}/{f32,bf16}/{16400x128,8200x1024}/normal",
+    "layernorm/forward/{f32,bf16}/{8200x768,2200x4096}/normal/gap=16",
     "batchnorm/{forward,backward,inference}/" TYPES "/{1000000x3,2x2x1048576}/normal",
 };
 

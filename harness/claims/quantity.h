@@ -45,7 +45,8 @@ bool quantity_of_layers(const quantity *q);
  * folds_centring() to bf16); the arithmetic between them is in double. */
 
 /* The ratio of two rms errors: W * xhat with the gain folded into W, over W * (gain * xhat). W, the
- * gain and the norm's output are stored values. W is N(0, 1 / c), 64 rows. NAN: no memory. */
+ * gain and the norm's output are rounded to the storage type. W is N(0, 1 / c), 64 rows. NAN: no
+ * memory. */
 double folds_gain(const fixture *rmsnorm);
 
 /* A layer with centred weights gives x - mean(x), and RMSNorm of x - mean(x) is LayerNorm of x.

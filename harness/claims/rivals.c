@@ -18,7 +18,7 @@ typedef struct rival {
     const char *name, *words;
     const char *layer, *impl, *isa; /* impl: a rung, or "best"; isa NULL: plain C */
     bool one_row;                   /* the choice of nl_best() for a single row */
-    bool plain; /* no gain: if there is a product, its weights contain the gain */
+    bool plain; /* the norm has no gain; if a product follows, its weights contain the gain */
     bool pointwise, scalar;
     pointwise_kind f;
     int product;

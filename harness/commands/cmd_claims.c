@@ -114,11 +114,16 @@ static bool add(claims_job *j, const char *path) {
     return false;
 }
 
+static glob_t files; /* of all claims */
+
+static bool find_files(char pattern[64]) {
+    snprintf(pattern, 64, "%s/*.txt", folder);
+    return glob(pattern, 0, NULL, &files) == 0;
+}
+
 static bool add_all(claims_job *j) {
     char pattern[64];
-    glob_t files;
-    snprintf(pattern, sizeof pattern, "%s/*.txt", folder);
-    if (glob(pattern, 0, NULL, &files) != 0) {
+    if (!find_files(pattern)) {
         fprintf(stderr,
                 "normlab: there are no files %s here: run it in the project's folder, or "
                 "name a FILE.txt\n",
@@ -131,15 +136,24 @@ static bool add_all(claims_job *j) {
     return ok;
 }
 
+/* Claim i's name, cut out of its path. */
+static const char *name_of(size_t i) {
+    char *name = files.gl_pathv[i] + strlen(folder) + 1;
+    name[strcspn(name, ".")] = '\0';
+    return name;
+}
+
 static bool add_named(claims_job *j, const char *name) {
-    char path[4096];
+    char path[4096], other[4200], pattern[64];
     if (ends_with(name, ".txt")) return add(j, name);
     snprintf(path, sizeof path, "%s/%s.txt", folder, name);
     if (access(path, R_OK) == 0) return add(j, path);
-    fprintf(stderr, "normlab: no claim is called '%s': %s %s%s\n", name,
-            access(folder, X_OK) == 0 ? "there is no" : "this folder has no", path,
-            access(folder, X_OK) == 0 ? ""
-                                      : "; run it in the project's folder, or name a FILE.txt");
+    const bool found = find_files(pattern);
+    snprintf(other, sizeof other, found ? ": there is no %s" :
+             ": this folder has no %s; run it in the project's folder, or name a FILE.txt", path);
+    fprintf(stderr, "normlab: no claim is called '%s'", name);
+    guess_print(name, strlen(name), name_of, found ? files.gl_pathc : 0, other);
+    if (found) globfree(&files);
     return false;
 }
 

@@ -26,7 +26,7 @@ static const char usage[] =
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
     "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
     "  --running-mean-out FILE, --running-var-out FILE       the updated running statistics\n"
-    "  --dgamma-out FILE, --dbeta-out FILE                   with --dy: the shape of gamma\n"
+    "  --dgamma-out FILE, --dbeta-out FILE                   with --dy: gradients, shaped as gamma\n"
     "  --dgate-out FILE                                      with --dy and --gate\n"
     "\n"
     "  normlab run layernorm --x x.npy --gamma gamma.npy --beta beta.npy --out y.npy\n"

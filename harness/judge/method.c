@@ -18,7 +18,7 @@ enum {
     MOST = ROWS > FEATURES_OF_ROW ? ROWS : FEATURES_OF_ROW
 };
 
-/* The errors of the groups of all cases so far, by kappa. */
+/* Of each group so far: kappa, its error, and what an offset and a factor leave of the error. */
 typedef struct errors {
     double kappa[POWERS * MOST], error[POWERS * MOST], rest[POWERS * MOST];
     size_t count;

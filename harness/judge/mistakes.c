@@ -40,8 +40,8 @@ static const struct row {
     int value;
     const char *text;
 } rows[] = {
-    {"copied", F | I, ANY, AT(output), COPIED, "y is x: nothing was computed, or not stored"},
-    {"dx-copied", B, ANY, AT(output), COPIED, "dx is dy: nothing was computed, or not stored"},
+    {"copied", F | I, ANY, AT(output), COPIED, "y equals x: it was not computed, or not stored"},
+    {"dx-copied", B, ANY, AT(output), COPIED, "dx equals dy: it was not computed, or not stored"},
     {"flushed", ALL, ANY, AT(range), FLUSHED, "subnormal results became 0: flushed to zero"},
     {"x-flushed", ALL, ANY, AT(range), X_FLUSHED, "subnormal x were taken as 0"},
     {"saturated", ALL, HALVES, AT(range), SATURATED,

@@ -1,5 +1,5 @@
 /* PyTorch's layers on the CPU, in eager mode, as a library that torch.c loads. Other PyTorch
- * operations add missing features (docs/peers.md).
+ * operations compute what the layers lack (docs/peers.md).
  * SPDX-License-Identifier: MIT */
 #include "normlab.h"
 #include "torch_landing.h"

@@ -278,8 +278,8 @@ allowance allow(const instance *in, const ref_outputs *want, size_t g) {
     const double folded = a.folds && centred ? folded_units(want, g) : 0;
     a.units.probable += folded, a.units.certain += folded;
     if (p->pass == NL_INFERENCE && a.units.probable * u >= 0.5) a.promised = false;
-    const bool zeros =
-        want->magnitude[g] == 0 && (!backward || !isfinite(rstd)); /* else backward sums dy */
+    /* if all of x is 0, backward still sums dy, unless rstd is not finite */
+    const bool zeros = want->magnitude[g] == 0 && (!backward || !isfinite(rstd));
     /* NaN and Inf have no bound: only their class is compared. */
     if (!isfinite(magnitude) || !isfinite(square) || zeros) return a;
     if (centred) a.kappa = magnitude * rstd;

@@ -182,7 +182,7 @@ static bool add_all(void *library, struct library *out, char *error, size_t size
     return true;
 }
 
-/* Calls each kernel's .scratch, as every call of the kernel does; n may be 0. */
+/* Calls each kernel's .scratch as calls of the kernel do, also with n = 0. */
 static void ask_scratch(const struct library *l) {
     for (const nl_impl *const *k = l->kernels; *k; k++)
         for (int op = 0; op < NL_OPS; op++)

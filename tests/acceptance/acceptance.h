@@ -34,7 +34,7 @@ typedef struct acceptance {
     const char *cases[ACCEPTANCE_CASES]; /* rows x features, and options */
     unsigned compares;                   /* NL_BIT() of each compared output */
     int more_seeds;
-    bool own_options; /* adds the options of the kernel's own case */
+    bool own_options; /* also sets the options of the case on which normlab's check fails */
     bool jacobian;    /* one call per element: dy is 1 there, else 0 */
 } acceptance;
 

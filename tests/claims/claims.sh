@@ -194,7 +194,11 @@ check "  keeps the pass that its process ended" "$(ls -A ev | grep -c ^20 | grep
 
 exits "an unknown claim" 2 seven_to_fiveteen
 quiet
-says "no claim is called 'seven_to_fiveteen'"
+says "no claim is called 'seven_to_fiveteen': did you mean seven_to_fifteen?"
+exits "a claim with hyphens" 2 seven-to-fifteen
+says "did you mean seven_to_fifteen?"
+exits "a claim unlike any other" 2 beauty
+says "no claim is called 'beauty': there is no experiments/claims/beauty.txt"
 refuses "a file that is not there" "nowhere.txt: cannot read it: No such file" nowhere.txt
 printf 'claim: x\nbeauty: 7\n' > bad.txt
 exits "a bad file" 2 bad.txt
