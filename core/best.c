@@ -168,9 +168,9 @@ static bool brief(const nl_problem *p) {
 }
 
 /* Does pipelining (summing the next row while writing this row) lose? Never in 16 bits. In f32 it
- * loses if the layer has no mean and each of impl's accumulators adds fewer than three terms. If the
- * call is not in place, it also loses if some of x comes from memory, or if two rows of x, one of
- * y, gamma and beta fill the first-level cache. */
+ * loses if the layer has no mean and each of impl's accumulators adds fewer than three terms. If
+ * the call is not in place, it also loses if some of x comes from memory, or if two rows of x, one
+ * of y, gamma and beta fill the first-level cache. */
 static bool each_row_alone(const nl_problem *p, const nl_caches *k, const nl_impl *impl) {
     if (p->dtype != NL_F32) return false;
     if (p->op != NL_LAYERNORM && p->c < 3 * (size_t)impl->lanes) return true;

@@ -239,7 +239,8 @@ static bool record_compare(const error_record *e) {
     size_t found = 0;
     error_counts n = error_record_compare(e, take_finding, &found);
     if (found > FAILURES_MAX) fprintf(stderr, "(and %zu more like these)\n", found - FAILURES_MAX);
-    fprintf(stderr, "largest errors: %zu compared with %s, %zu failed; %zu on record were not measured\n",
+    fprintf(stderr,
+            "largest errors: %zu compared with %s, %zu failed; %zu on record were not measured\n",
             n.compared, e->path, n.failed, n.not_run);
     if (n.unknown)
         fprintf(stderr,

@@ -149,8 +149,10 @@ static bool add_named(claims_job *j, const char *name) {
     snprintf(path, sizeof path, "%s/%s.txt", folder, name);
     if (access(path, R_OK) == 0) return add(j, path);
     const bool found = find_files(pattern);
-    snprintf(other, sizeof other, found ? ": there is no %s" :
-             ": this folder has no %s; run it in the project's folder, or name a FILE.txt", path);
+    snprintf(other, sizeof other,
+             found ? ": there is no %s"
+                   : ": this folder has no %s; run it in the project's folder, or name a FILE.txt",
+             path);
     fprintf(stderr, "normlab: no claim is called '%s'", name);
     guess_print(name, strlen(name), name_of, found ? files.gl_pathc : 0, other);
     if (found) globfree(&files);

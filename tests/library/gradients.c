@@ -9,7 +9,8 @@
 static run r, other; /* not shared: every test runs in its own process */
 
 /* A scale is at least as large as its number, and no larger than its terms allow. The gradients
- * satisfy sum(dx) = 0 and sum(dx * xhat) = rstd * sum(g * xhat) * eps / (var + eps), with g = gain * dy. */
+ * satisfy sum(dx) = 0 and sum(dx * xhat) = rstd * sum(g * xhat) * eps / (var + eps), with
+ * g = gain * dy. */
 Test(gradients, scales_and_sums_of_gradients) {
     for (size_t k = 0; k < 4 * NL_OPS * KINDS; k++) {
         if (!fill(&r, (nl_op)(k / 4 % NL_OPS), &kinds[k / 4 / NL_OPS], shapes[k % 4])) continue;
