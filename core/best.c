@@ -35,7 +35,7 @@ enum {
 typedef struct choice {
     const char *name;
     unsigned ops, passes;
-    int when; /* a condition from above */
+    int when; /* one of the conditions above */
 } choice;
 
 static const choice choices[] = {
@@ -114,7 +114,8 @@ static size_t bytes_of(const nl_problem *p) {
     return p->n * p->c * p->s * nl_dtype_size(p->dtype);
 }
 
-/* Does a thread's share of the output bypass the caches? p->stores decides; AUTO compares sizes. */
+/* Does a thread's share of the output bypass the caches? p->stores decides; if it is AUTO, sizes
+ * decide. */
 static bool streams(const nl_problem *p, int threads) {
     if (p->stores != NL_STORES_AUTO) return p->stores == NL_STORES_STREAMING;
     if (narrow(p) || in_short_runs(p)) return false;
@@ -149,14 +150,15 @@ static bool far(const nl_problem *p, const nl_caches *k) {
     return k->is_far && outgrows(p, k, 2);
 }
 
-/* Forward: bytes per column of three rows of floats, gamma and (LayerNorm) beta. */
+/* Forward: bytes of one column in three rows of floats, gamma and (LayerNorm) beta. */
 static size_t with_parameters(const nl_problem *p) {
     return (p->op == NL_LAYERNORM ? 5 : 4) * sizeof(float);
 }
 
-/* Do the kept rungs' data fit in half of the first-level cache (backward: two thirds) and so leave
- * room for lines from memory? Forward: three rows and the parameters, in float. Backward: xhat, g,
- * gain, dgamma and dbeta in float, and x, dy and dx in 16 bits. */
+/* Do the data of the rungs with `kept` in their name fit in half of the first-level cache
+ * (backward: two thirds)? The rest is for lines from memory. Forward: three rows and the
+ * parameters, in float. Backward: xhat, g, gain, dgamma and dbeta in float, and x, dy and dx in 16
+ * bits. */
 static bool kept_fits(const nl_problem *p, const nl_caches *k) {
     if (p->pass == NL_FORWARD) return p->c * with_parameters(p) <= k->first / 2;
     return p->c * (5 * sizeof(float) + 6) <= k->first / 3 * 2;
@@ -215,8 +217,8 @@ static bool one_row_fits(const nl_problem *p, const nl_caches *k) {
 }
 
 /* Does streaming lose (docs/optimized.md)? It loses for 16-bit rows that share cache lines and are
- * narrow enough for the kept rungs on AVX-512 (backward: half as wide). In f32 it loses in forward,
- * for narrow rows that share lines and have gaps between them: no line becomes whole. */
+ * short enough for rows_kept on AVX-512 (backward: half as long). In f32 it loses only in forward,
+ * for short rows that share lines and have gaps between them: no line is written completely. */
 static bool better_cached(const nl_problem *p) {
     if (p->stores == NL_STORES_STREAMING || !share_lines(p)) return false;
     const bool gaps = nl_stride_of(p, p->y_stride).row != p->c;
@@ -290,7 +292,8 @@ static bool stays_on_one(const nl_impl *impl, const nl_problem *p, int threads) 
 }
 
 /* The implementation for each thread of a threaded rung: the choice for one thread, on the rung's
- * ISA. In backward this choice must not depend on `threads`: it orders the sums for dgamma. */
+ * ISA. In backward this choice must not depend on `threads`, because it decides the order of the
+ * sums for dgamma. */
 static const nl_impl *each_of(const nl_impl *impl, const nl_problem *p, int threads) {
     return choose(p, false, streams(p, p->pass == NL_BACKWARD ? 1 : threads), impl->isa);
 }

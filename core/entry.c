@@ -55,7 +55,7 @@ static bool lie_between(const nl_problem *p, int a, int b, uintptr_t at, uintptr
     const nl_stride s = nl_arg_stride(p, (nl_arg)a), t = nl_arg_stride(p, (nl_arg)b);
     const size_t size = nl_dtype_size(p->dtype), step = (p->inner > 1 ? s.outer : s.row) * size;
     const size_t width = (p->inner > 1 ? (p->inner - 1) * s.row + p->c : p->c) * size;
-    if (!step) return false; /* a stride of 2^62 may overflow to 0; then no row uses it */
+    if (!step) return false; /* 2^62 elements may overflow to 0 bytes; no row uses such a stride */
     const size_t off = (at > other ? at - other : other - at) % step;
     return s.row == t.row && s.outer == t.outer && off >= width && step - off >= width;
 }

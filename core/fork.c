@@ -1,6 +1,6 @@
-/* Calls of about the same size are timed on one thread and on all. The faster way is used. The
- * slower way is tried again for 1 % of the time, since the machine's load and the way threads wait
- * may change. SPDX-License-Identifier: MIT */
+/* Calls of about the same size are timed on one thread and on all threads. The faster way is used.
+ * The slower way is tried again for 1 % of the time, since the machine's load and the way threads
+ * wait may change. SPDX-License-Identifier: MIT */
 #include "fork.h"
 
 #include <stdint.h>
@@ -12,9 +12,9 @@ enum { TRIES = 4, PAUSE = 8 * TRIES, LAST = 3, PLACES = 64 };
 /* On one thread only one call in TIMED is timed: reading the clock costs 2 % of a 3 us call. */
 enum { TIMED = 8 };
 
-/* Keeps the last three times of each way, in ns per element. Their median counts, because another
- * program can slow down a single call. After a switch the first calls find their data in another
- * core's cache, so a way is kept for TRIES calls. */
+/* Keeps the last three times of each way, in ns per element. The median of the three decides,
+ * because another program can slow down a single call. After a switch the first calls find their
+ * data in another core's cache, so a way is kept for TRIES calls. */
 typedef struct nl_fork_times {
     uint64_t key;
     int threads;
@@ -48,7 +48,7 @@ static float usual(const times *t, int way) {
     return c < low ? low : c > high ? high : c;
 }
 
-/* ALL wins only if it saves a tenth of the time. A way without times counts as 0 ns. */
+/* ALL wins only if it saves a tenth of the time. The time of a way that was never timed is 0 ns. */
 static int better(const times *t) {
     return usual(t, ALL) < 0.9f * usual(t, ONE) ? ALL : ONE;
 }
@@ -60,7 +60,8 @@ static double now_ns(void) {
 }
 
 /* Another program may slow down two calls in a row. So a way that suddenly seems slower is tried
- * once more after PAUSE calls, unless the credit is too low. The credit pays for the two calls. */
+ * once more after PAUSE calls, unless the credit is too low. The time of the two slow calls is
+ * subtracted from the credit. */
 static void choose_way(times *t, float elements) {
     const int best = better(t), other = best == ONE ? ALL : ONE;
     const float *last = t->ns[t->way], slow = (last[0] + last[1]) * elements;
@@ -93,7 +94,7 @@ void nl_fork_note(const nl_fork *f, double ns) {
         return;
     }
     t->left--;
-    /* Charges the measured time. The median may be far too small: threads wake in 20 to 300 us. */
+    /* Charges this call's time. The median may be far too small: threads wake in 20 to 300 us. */
     if (usual(t, ONE) > 0 && t->way != better(t)) t->credit -= (float)ns;
 }
 

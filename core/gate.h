@@ -19,7 +19,7 @@ NL_INLINE float nl_silu_slope(float z) {
     return nl_sigmoid(z) * (1 + z * nl_sigmoid(-z));
 }
 
-/* Where row r begins in gate (and in dgate), in bytes. */
+/* The offsets in bytes of row r in gate and in dgate. */
 NL_INLINE size_t nl_gate_at(nl_dtype t, const nl_rows *rows, size_t first, size_t r, size_t c) {
     return (rows ? nl_row_at(rows, rows->residual, first + r) : r * c) * nl_dtype_size(t);
 }

@@ -14,8 +14,8 @@
 #define NL_ID(stem, isa) NL_ID_(stem, isa)
 
 /* The build defines NL_NAME ("layernorm/naive") and NL_STEM (layernorm_naive) from the file's path,
- * and NL_ISA (c, avx2, ...): a file that does not end with NL_IMPL does not link. With NL_NAME
- * alone, the file becomes a separate library for --load. */
+ * and NL_ISA (c, avx2, ...). A kernel file without NL_IMPL at its end does not link. If only
+ * NL_NAME is defined, the file becomes a separate library for --load. */
 #ifdef NL_STEM
 #define NL_IMPL(...)                             \
     extern const nl_impl NL_ID(NL_STEM, NL_ISA); \

@@ -14,8 +14,8 @@ static int least(int a, int b) {
     return a < b ? a : b;
 }
 
-/* The most threads of a call. More do not help, and OpenMP's runtime has an array of threads on the
- * stack. */
+/* The largest number of threads for one call. More do not help, and OpenMP's runtime puts an array
+ * with an element per thread on the stack. */
 static int most_threads(void) {
     const int four_each = 4 * omp_get_num_procs();
     return least(omp_get_thread_limit(), four_each > 64 ? four_each : 64);
@@ -27,8 +27,9 @@ static void *wait_at(void *gate) {
     return NULL;
 }
 
-/* OpenMP's runtime ends the process if it cannot start a thread, so this starts threads first:
- * twice the needed number, since the system may still count threads that have just ended. */
+/* OpenMP's runtime ends the process if it cannot start a thread, so this function first starts
+ * plain threads as a test: twice the needed number, since the system may still count threads that
+ * have just ended. */
 static bool can_start(int threads) {
     const size_t count = 2 * (size_t)(threads - 1);
     size_t started = 0;

@@ -8,7 +8,7 @@
 int nl_team(int threads);
 
 /* Calls body(context, begin, end) for each piece, in parallel if the library has OpenMP. The pieces
- * cover [0, n) and depend on n and `threads` alone, unless nl_team() is smaller. Exported for
+ * cover [0, n) and depend only on n and `threads`, unless nl_team() is smaller. Exported for
  * kernels of --load. */
 NL_API void nl_parallel_for(size_t n, int threads, void (*body)(void *, size_t begin, size_t end),
                             void *context);

@@ -13,7 +13,8 @@ float *nl_parameter_room(const nl_impl *impl, const nl_problem *p, void *scratch
 /* Copies p to *floats, sets floats->parameters to NL_F32, and returns floats. */
 const nl_problem *nl_in_floats(nl_problem *floats, const nl_problem *p);
 
-/* Replace each pointer that is not NULL by floats: converted parameters, or room for gradients. */
+/* Make each pointer that is not NULL point to floats: converted parameters, or room for
+ * gradients. */
 void nl_parameters_in(const nl_problem *p, float *room, const void **gamma, const void **beta);
 void nl_gradients_room(const nl_problem *p, float *room, void **dgamma, void **dbeta);
 

@@ -134,7 +134,8 @@ NL_INLINE nl_view nl_view_of(const nl_problem *p, const nl_forward_args *a) {
                      .y_step = p->c};
 }
 
-/* Advances a call's arguments by r rows. Pointers to strided tensors stay; `first` advances. */
+/* Advances a call's arguments by r rows. For strided tensors `first` advances instead of the
+ * pointers. */
 static inline void nl_skip_rows(const nl_problem *p, nl_forward_args *a, nl_plan *plan, size_t r) {
     const nl_view v = nl_row(nl_view_of(p, a), r);
     a->mean = v.mean, a->rstd = v.rstd;

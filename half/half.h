@@ -4,7 +4,7 @@
 
 #include "kernel.h"
 
-/* Sums x over the row or, given a mean, the squares around it. */
+/* Sums x over the row or, if mean is not NULL, (x - mean)^2. */
 typedef float half_sum(const nl_view *row, const float *mean);
 
 NL_INLINE float half_term(const nl_view *row, const float *mean, size_t i) {

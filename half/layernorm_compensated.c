@@ -2,8 +2,9 @@
  *        ACM 8(1)). The rounding error of an addition is computed and corrects the next term.
  * gain   The sums are right to about their last digit, as long as the row's length times the square
  *        of the 16-bit rounding error is small.
- * fails  A square or a sum may leave the range of the storage type, as in layernorm_sum. If the
- *        squares do, y is NaN here (Inf - Inf) and 0 there. The mean is still a 16-bit number.
+ * fails  A square or a sum may leave the range of the storage type, as in layernorm_sum. If
+ *        squares leave it, y is NaN here (Inf - Inf) and 0 in layernorm_sum. The mean is still a
+ *        16-bit number.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

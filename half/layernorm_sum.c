@@ -1,9 +1,10 @@
 /* idea   A demonstration like half/rmsnorm_sum.c: two_pass that rounds each result to the storage
  *        type before using it. The mean and the squares have one running sum each.
  * gain   The hope is twice as many values in a register; only the error is shown here.
- * fails  A term of half the last digit of a sum or less is lost: 1 added to 256 in bf16, or to
- *        2048 in f16 (ties go to even). In long rows the sum of squares almost stops growing; the
- *        sum of x also does if the mean is not zero. In f16 the square of 256 is Inf, and y is 0.
+ * fails  A term is lost if it is at most half the last digit of the sum: 1 added to 256 in bf16,
+ *        or to 2048 in f16 (ties go to even). In long rows the sum of squares almost stops growing;
+ *        the sum of x also does if the mean is not zero. In f16 the square of 256 is Inf, and y
+ *        is 0.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

@@ -2,9 +2,9 @@
  *        before it is used. (Float has more than twice the digits, so the results are those of a
  *        16-bit unit.) One running sum adds the squares.
  * gain   The hope is twice as many values in a register; only the error is shown here.
- * fails  A square of half the last digit of the sum or less is lost: 1 added to 256 in bf16, or to
- *        2048 in f16 (ties go to even). So in long rows the sum almost stops growing. In f16 the
- *        square of 256 and a sum above 65504 are Inf, and y is 0; the square of 2^-13 is 0.
+ * fails  A square is lost if it is at most half the last digit of the sum: 1 added to 256 in bf16,
+ *        or to 2048 in f16 (ties go to even). So in long rows the sum almost stops growing. In f16
+ *        the square of 256 and a sum above 65504 are Inf, and y is 0; the square of 2^-13 is 0.
  * SPDX-License-Identifier: MIT */
 #include "half.h"
 

@@ -115,7 +115,7 @@ typedef struct nl_problem {
     nl_stride residual_out_stride; /* stride of residual_out, or of dgate */
 } nl_problem;
 
-/* Inputs are written only in place: y == x and residual_out == residual are allowed; any other
+/* An output may overwrite an input only in place: y == x or residual_out == residual. Any other
  * overlap of an output with another buffer is NL_BAD_ARGUMENT. A misaligned pointer is also
  * NL_BAD_ARGUMENT: arrays are aligned to their elements (4 or 2 bytes), scratch to 64 bytes.
  * Kernels always get gamma, beta, dgamma and dbeta as floats, and `parameters` as NL_F32. */
@@ -261,9 +261,10 @@ NL_API const char *nl_isa_best(void);
 
 /* The recommended implementation for the problem and `threads` threads, on the widest ISA that runs
  * here; nl_forward(NULL, ...) runs it. NULL if none accepts the problem. Small problems get an
- * implementation without threads. Outputs above a threshold (docs/tuning.md) get a streaming one,
- * unless p->stores decides (for a call in place: NL_STORES_IN_PLACE). The environment variable
- * NL_TUNING may name a file written by `normlab tune`, whose thresholds replace the defaults.
+ * implementation without threads. Outputs above a threshold (docs/tuning.md) get a streaming
+ * implementation, unless p->stores decides (in a call in place: NL_STORES_IN_PLACE). The variable
+ * NL_TUNING of the environment may name a file written by `normlab tune`, whose thresholds replace
+ * the defaults.
  *
  * In row norms the bits of a row's y and dx (except NaN payloads) do not depend on n, row position,
  * other rows, threads, alignment or stores. This holds for one implementation, and for nl_best() on

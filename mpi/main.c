@@ -162,7 +162,7 @@ static void check_task(const task *k, nl_ranks *r, tally *tallies) {
         }
 }
 
-/* Runs a rung on a part. If r is NULL, runs the library's kernel on the part; if t is NULL, a
+/* Runs a rung on a part. If r is NULL, runs the library's kernel on the part. If t is NULL, runs a
  * reduction of `elements` sums. */
 static void call(const nl_ranks *r, const part *t, size_t elements) {
     nl_job job;

@@ -21,7 +21,7 @@ for k in 1 2; do
 done
 # mpirun calls this instead of ssh: HOST COMMAND...
 printf '#!/bin/sh\nhost=$1 && shift && exec ip netns exec %s${host##*.} sh -c "$*"\n' $own >"$agent" && chmod +x "$agent"
-network() { # SERIES [QDISC...]: measures, with QDISC on both ends
+network() { # SERIES [QDISC...]: measures, with the queueing discipline QDISC on both ends of the cable
     local k why
     for k in 1 2; do
         ip netns exec $own$k tc qdisc del dev end$k root 2>/dev/null

@@ -1,9 +1,10 @@
 /* idea   Each rank merges its own segments, and one allreduce merges the results. MPI chooses the
  *        order of merges by the number of ranks and the size of the message.
- * gain   MPI's best algorithm: few steps for short messages; a rank sends a long one about twice.
+ * gain   MPI's best algorithm: few steps if the message is short; if it is long, each rank sends
+ *        only about twice its bytes.
  * fails  Another number of ranks, or another MPI, gives other bits. Chan's formula must not be
- *        declared commutative (ranks.c): MPICH would then merge (a, b) on one rank, (b, a) on
- *        another, and the last bits would differ.
+ *        declared commutative (ranks.c): if it were, MPICH would merge (a, b) on one rank and
+ *        (b, a) on another, and the last bits would differ.
  * SPDX-License-Identifier: MIT */
 #include "ranks.h"
 

@@ -56,7 +56,7 @@ extern const nl_order nl_order_any, nl_order_tree;
 
 void nl_job_make(nl_job *job, const nl_ranks *r, const nl_reduction *how, size_t elements);
 float *nl_job_wait(nl_job *job); /* the result, on every rank; valid until nl_job_free() */
-float *nl_job_run(nl_job *job);  /* starts it, too */
+float *nl_job_run(nl_job *job);  /* the order's start(), then nl_job_wait() */
 void nl_job_free(nl_job *job);
 
 static inline float *nl_part(const nl_job *job, size_t g) {

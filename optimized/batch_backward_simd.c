@@ -1,5 +1,6 @@
-/* idea   batchnorm/backward in vectors: sums VLEN adjacent channels, or along a channel's runs, in
- *        memory order; dx is then ((x - mean) * a + b + dy) * gain, with the channel's a, b, gain.
+/* idea   batchnorm/backward in vectors: sums across VLEN adjacent channels or along a channel's
+ *        runs, in memory order; dx is then ((x - mean) * a + b + dy) * gain, with the channel's a,
+ *        b and gain.
  * gain   Many times the speed: the plain rung strides from row to row and adds single values.
  * fails  The sums live in memory: each vector of x and dy loads and stores two vectors of sums.
  * SPDX-License-Identifier: MIT */

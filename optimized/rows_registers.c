@@ -3,10 +3,10 @@
  *        and beta of up to four vectors stay in registers. Rows with a residual or a cast before
  *        the weight use the loops of rows/kept.c if they have 16 bits and are not very short,
  *        otherwise those of rows/forward.c. Rows of whole cache lines are stored past the caches
- *        if the plan says so. If x has gaps and comes from afar, the next rows are prefetched.
- * gain   In a short row the sum over the lanes, the root and the division take longer than the rest. For
- *        16 rows together, they take little longer than for one row. LayerNorm writes a group while
- *        it computes the means of the next group.
+ *        if the plan says so. If x is large and has gaps, the next rows are prefetched.
+ * gain   In a short row the sum over the lanes, the root and the division take longer than the
+ *        rest. For 16 rows together, they take little longer than for one row. LayerNorm writes a
+ *        group while it computes the means of the next group.
  * fails  No gain for few rows, or long rows, which leave the first-level cache before the output.
  * SPDX-License-Identifier: MIT */
 #include "rows/rows.h"

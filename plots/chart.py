@@ -146,7 +146,7 @@ def place(row, x):
 
 
 def series(path, o, rows):
-    """value of --by -> x -> row. Two rows for one place are an error."""
+    """value of --by -> x -> row. Two rows with the same value and the same x are an error."""
     found = {}
     for row in rows:
         at = found.setdefault(row[o.by], {})

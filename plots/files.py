@@ -64,7 +64,7 @@ def sound(races):
 
 
 def is_busy(rows):
-    """Do the baseline's two times differ by over 30 % in a quarter of the timings? Then other programs were running."""
+    """Do the baseline's two times differ by over 30 % in more than a quarter of the rows? Then other programs ran."""
     bands = [float(row["aa_band"]) for row in rows if row.get("aa_band")]
     return 4 * sum(band > 0.3 for band in bands) > len(bands)
 
@@ -108,7 +108,7 @@ NEAREST = {"xeon": "SPR", "zen3": "ZEN3", "zen4": "ZEN4"}
 
 
 def core(path, machines):
-    """The core of the machine that made the results, found by its processor in the folder `machines`; else None."""
+    """The core of the machine that made the results. None: no machine in the folder `machines` has its processor."""
     known = facts(path)
     return next((core for name, core in NEAREST.items() if (kept := facts(machines / f"{name}.csv"))
                  and all(kept.get(key) == known.get(key) for key in ("cpu", "family"))), None)

@@ -30,7 +30,7 @@ def shown(figure):
 
 
 def lines(text, renderer):
-    """Like shown(), for the lines of one text that are not empty. An annotation's arrow is left out: it may cross anything."""
+    """As shown(), for each line of one text. Leaves out empty lines, and annotations' arrows, which may cross text."""
     box, words = Text.get_window_extent(text, renderer), text.get_text().split("\n")
     if text.get_rotation() or len(words) == 1:
         return [(text.get_text(), text.get_fontsize(), box)]
@@ -122,7 +122,7 @@ def of_axes(axes):
 
 
 def of_figure(figure, points=False):
-    """The faults of a figure. points: reports text on points too, since a slide has room beside its points."""
+    """The faults of a figure. points: also reports text on points, which a slide has room to avoid."""
     texts = shown(figure)
     said = " ".join(words for words, *_ in texts)
     found = faults(texts, figure.bbox) + on_lines(figure, texts) + (on_points(figure, texts) if points else [])

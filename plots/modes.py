@@ -82,12 +82,12 @@ def against(rows, where="", of=""):
 
 
 def place(row):
-    """The level that holds the data of a row's race: "from memory", "in L3"; "" if its machine's caches are not known."""
+    """The cache or memory that has the data of a row's race: "in L3", "from memory"; "" if the caches are unknown."""
     return (re.search(r"x \d+ (from memory|in L\d)", row.get("where") or "") or [""] * 2)[1]
 
 
 def from_levels(rows):
-    """The saving of one race, apart for the machines whose memory and whose caches hold the data."""
+    """The savings of one race, grouped by the level (memory or a cache) that holds the data on each machine."""
     apart = {where: [row for row in rows if place(row) == where] for where in sorted(set(map(place, rows)))}
     return ", ".join(against(of, f" {where}".rstrip(), " machines") for where, of in apart.items())
 

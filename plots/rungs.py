@@ -54,7 +54,7 @@ def is_optimized(impl):
 
 
 def line(impl):
-    """The rung's name in the list; its own name if it is not in the list."""
+    """The name in ORDER that stands for the rung; the rung's own name if ORDER has no such name."""
     alike = f"optimized/{short(impl)}" if is_optimized(impl) else short(impl)
     return next((name for name in (impl, alike) if name in ORDER), impl)
 

@@ -222,8 +222,8 @@ class Page:
         return width
 
     def measured_on(self, most):
-        """The machines, each processor in at most `most` letters. If most < 8, several machines have only
-        their names and kernel hashes; a machine's passes share its hash."""
+        """The machines, with at most `most` letters for each processor. If most < 8 and there are several machines,
+        only their names, kernel hashes and dates; a machine's passes share its hash."""
         machines = self.machines or {"": self.facts}
         if most < 8 and len(machines) > 1:
             dates = sorted({known.get("date", "")[:10] for known in machines.values()})

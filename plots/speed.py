@@ -7,7 +7,7 @@ import files
 
 
 def home(path, size):
-    """The smallest cache that holds `size` bytes: L1, L2, L3, or memory."""
+    """The smallest cache into which `size` bytes fit: L1, L2 or L3; or memory."""
     return next((name for name, room in files.caches(path) if size <= room), "memory")
 
 
@@ -23,7 +23,7 @@ def cache_sizes(path):
 
 
 def size_axis(axes, xs, most=6, text=lambda x: f"{x:.0f}"):
-    """A logarithmic x axis with ticks at the sizes, as many labelled as there is room for."""
+    """A logarithmic x axis with ticks at the sizes; evenly spaced ticks have labels, as many as fit."""
     xs, room = sorted(set(xs)), 0.06 * log2(max(xs) / min(xs)) + 0.3
     axes.set(xscale="log", xlim=(min(xs) / 2**room, max(xs) * 2**room))
     named = xs[(len(xs) - 1) % -(-len(xs) // most)::-(-len(xs) // most)]

@@ -350,9 +350,9 @@ double ref_round_double(nl_dtype t, double v) {
     return copysign(rounded > f.largest ? INFINITY : rounded, v);
 }
 
-/* Rounds first to double, to odd: then rounding again gives what one rounding would give (S. Boldo,
- * G. Melquiond, 2008, "Emulation of FMA and correctly rounded sums: proved algorithms using rounding
- * to odd"). */
+/* First rounds v to double, in the mode "to odd": a second rounding then gives the same result as a
+ * single rounding (S. Boldo, G. Melquiond, 2008, "Emulation of FMA and correctly rounded sums:
+ * proved algorithms using rounding to odd"). */
 long double ref_round(nl_dtype t, long double v) {
     double near = (double)v;
     uint64_t bits;

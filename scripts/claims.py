@@ -9,9 +9,9 @@ RMSNorm and LayerNorm in these two pages and in the README.
     scripts/claims.py
         writes the pages from docs/machines/
     scripts/claims.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 if a page is out of date, lacks a claim, or has one that is gone; if a machine's
-        claims.csv is not what the program computes from its passes; if a sentence in docs/relations.csv does not hold;
-        or if a page has a time, rate or share that no script wrote and docs/numbers.csv does not allow
+        writes nothing; exit code 1 if a page is out of date, lacks a claim, or has a claim that no longer exists; if a
+        machine's claims.csv is not what the program computes from its passes; if a sentence in docs/relations.csv does
+        not hold; or if a page has a time, rate or share that no script wrote and docs/numbers.csv does not allow
 
 Standard library only. Running it twice changes nothing the second time."""
 import math
@@ -58,7 +58,7 @@ def caption(path):
 
 
 def machines():
-    """Name -> the rows of its answers."""
+    """A machine's name -> the rows with its answers."""
     found = {path.parent.name: files.rows(path) for path in sorted(MACHINES.glob("*/claims.csv"))}
     for name, rows in found.items():
         if not rows or (lacks := [key for key in KEPT if key not in rows[0]]):
@@ -206,8 +206,8 @@ OWN = ["commit", "kernels", "date", "races", "quick", "crc"]  # facts of a pass
 
 
 def add(home, evidence, program):
-    """Keeps a machine's new passes beside its earlier passes on the same kernels. Writes the answer of each claim in
-    its own setting, and all savings, from all these passes. `normlab claims --evidence` prints other settings."""
+    """Keeps a machine's new passes beside its earlier passes on the same kernels. From all these passes, writes all
+    savings, and each claim's answer in the claim's own setting. `normlab claims --evidence` prints other settings."""
     found = [(path, files.facts_of(path)) for path in sorted(evidence.glob("*/machine.txt"))]
     found = [(path, known) for path, known in found if known.get("quick") == "no"]
     latest = max((known for _, known in found), key=lambda known: known.get("date", ""), default={})
@@ -232,7 +232,7 @@ def add(home, evidence, program):
 
 
 def computed(evidence, program, *names):
-    """The rows that are kept: what the program answers to all claims, or to those named, from a folder of passes."""
+    """The rows for claims.csv: the program's answers to all claims, or to the named claims, from a folder of passes."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "claims.csv")
         says = subprocess.run([program, "claims", *names, "--evidence", evidence, "--out", out], stdout=subprocess.DEVNULL,
@@ -276,7 +276,7 @@ NUMBER = re.compile(rf"(?<![\w.])(?:(?:± )?{SEVERAL}\d+(?:[.,]\d+)? ?{UNITS}|{S
 
 
 def typed(page):
-    """The times, rates and shares in a page's prose that no script wrote; code and output do not count."""
+    """The times, rates and shares in a page's prose that no script wrote. Leaves out code and output."""
     text = re.sub(r"<!-- (\w+):begin -->.*?<!-- \1:end -->", "", page.read_text(), flags=re.S)
     text = re.sub(r"```.*?```", "", text, flags=re.S)
     prose = " ".join(line.strip(" >") for line in text.split("\n") if not line.startswith("    "))
@@ -284,7 +284,7 @@ def typed(page):
 
 
 def numbers():
-    """Finds numbers with units that were typed into a page. docs/numbers.csv lists those that may stand, with reasons."""
+    """Finds numbers with units that were typed into a page. docs/numbers.csv has the allowed numbers, with reasons."""
     allowed = {}
     for row in files.rows(ROOT / "docs" / "numbers.csv"):
         allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))

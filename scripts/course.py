@@ -55,7 +55,7 @@ TABLE = r"static const \w+ {} = "
 
 
 def begins(lines, i, function):
-    """Does line i define a function or constant of that name? Prototypes, which have no brace, do not count."""
+    """Does line i define a function or constant of that name? A prototype, which has no brace, defines nothing."""
     rest = "".join(lines[i:i + 8])
     return re.match(TABLE.format(function), lines[i]) or re.match(rf"[A-Za-z_][^=;]*\b{function}\(", lines[i]) and re.search("[;{]", rest)[0] == "{"
 

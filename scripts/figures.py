@@ -46,8 +46,8 @@ def bundle(folder):
 
 
 def on_site(page, text):
-    """The text of a page with a figure at each marker, below the words on what to try. In a chapter, the figure's
-    text in docs/figures.md replaces the paragraph after the marker, which links to that text."""
+    """The text of a page with a figure at each marker, below the words on what to try. In a chapter, the paragraph
+    after the marker is a link to the figure's text in docs/figures.md; that text replaces the paragraph."""
     sections, titles = {}, {}
     for part in re.split(r"(?m)^## ", PAGE.read_text() if PAGE.exists() else "")[1:]:
         title, name, words = re.match(rf"(.+)\n\n{MARKER.pattern[1:]}(.*)", part, flags=re.S).groups()

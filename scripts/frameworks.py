@@ -182,7 +182,7 @@ def roundings(rows):
 
 
 def roundings_gpu(rows):
-    """The layers whose rounding differs from the CPU's page, and the number of the other layers."""
+    """The layers that round in another way than the CPU's page has, and the number of the other layers."""
     known = PAGE.read_text()
     head, rule, *lines = roundings(rows).split("\n")
     here = [line for line in lines if " | ".join(line.split(" | ")[1:4]) not in known]

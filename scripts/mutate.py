@@ -102,7 +102,7 @@ class Workplace:
         return (self.home / name).read_bytes() if done.returncode == 0 else None
 
     def is_original(self, unit, code, certain):
-        """Is the object code equal to the unchanged source's? A missing original is compiled only if `certain`."""
+        """Is the object code that of the unchanged source? If that object is missing, compiles it only if `certain`."""
         kept = WORK / "original" / unit.replace("/", "_")
         old = not kept.exists() or kept.stat().st_mtime < (BUILD / unit).stat().st_mtime
         if old and certain:
@@ -112,7 +112,7 @@ class Workplace:
         return (certain or not old) and code == kept.read_bytes()
 
     def run(self, words, seconds, **own):
-        """Exit code and output of a command; `seconds` limits its processor time, since other programs run too."""
+        """Exit code and output of a command. `seconds` limits the processor time: other programs affect wall time."""
         words = ["timeout", "-k", "1", 30 * seconds, "sh", "-c", 'ulimit -t $0; exec "$@"', seconds, *words]
         own |= {"TMPDIR": str(self.home), "OMP_WAIT_POLICY": "passive"}
         done = subprocess.run([str(w) for w in words], cwd=self.home, env=os.environ | own, errors="replace",

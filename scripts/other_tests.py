@@ -26,7 +26,8 @@ HEADLINE, STRICT = "allclose 1e-2", "allclose"
 
 
 def labs(folder):
-    """The file of each wrong kernel of the labs, made as by tests/workbench/labs.sh, and the cases of its assignment."""
+    """Makes each wrong kernel of the labs, as tests/workbench/labs.sh does. Returns its file and its assignment's
+    cases."""
     made = []
 
     def text(path, of):
@@ -62,7 +63,8 @@ def counts(rows, test, groups):
 
 
 def summary(rows):
-    """For each test: the wrong kernels that it accepts and covers, by group, and the right kernels that it rejects."""
+    """A line for each test: of each group of wrong kernels, how many it accepts of those it covers; then how many right
+    kernels it rejects."""
     lines = []
     for test in tests(rows):
         cells = [" of ".join(map(str, counts(rows, test, [group]))) for group in GROUPS]
@@ -77,7 +79,8 @@ MARKS = {"caught": "", "passes": "x", "unseen": "–"}
 
 
 def matrix(rows):
-    """A line for kernels with the same result in all tests, each with the smallest input that shows its mistake."""
+    """One line for all kernels whose results agree test by test; each kernel has the smallest input that shows its
+    mistake."""
     lines = {}
     for row in rows:
         if row["group"] in KERNELS:

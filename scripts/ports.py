@@ -217,7 +217,7 @@ def timing():
 
 
 def add(name, results):
-    """Keeps the times, and the facts that identify the machine."""
+    """Copies the times, and the facts that identify the machine, into docs/machines/NAME."""
     with files.needed(results):
         rows, facts = files.rows(results), files.machine(results)
         peak = {row["series"]: float(row["y"]) for row in files.rows(results.with_name("peak.csv")) if row["x"] == "1"}

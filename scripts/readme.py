@@ -5,10 +5,10 @@
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> of both pages and of
         plots/README.md, and copies the slides from the results' folder into docs/pictures/slides/
     scripts/readme.py --check [--program build/release/normlab]
-        writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has one that is gone, README.md
-        is longer than two screens or has other times than docs/ladder.md, a table in these two pages has an empty cell,
-        a rung's file has a TODO, CITATION.cff has another version than the library, or a link leads to a file, or a
-        place in a page, that does not exist
+        writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has one that no longer exists;
+        if README.md is longer than two screens or has other times than docs/ladder.md; if a table in these two pages
+        has an empty cell; if a rung's file has a TODO; if CITATION.cff has another version than the library; or if a
+        link leads to a missing file or a missing place in a page
 
 Standard library only. Running it twice changes nothing the second time."""
 import csv
@@ -151,7 +151,7 @@ HEADS = ["time", "× naive", "% of limit", "error, units"]
 
 
 def table(results, impls, op, pass_):
-    """The rungs of a layer and a pass in f32, with the columns of the large size if every rung was timed at it."""
+    """The rungs of a layer and a pass in f32. Has columns for the large size if every rung was timed at this size."""
     rows = [(impl, results.at.get((impl["impl"], op, pass_, results.small)),
              results.at.get((impl["impl"], op, pass_, results.large))) for impl in impls]
     rows = [row for row in rows if row[1]]
@@ -191,7 +191,7 @@ def ladder(results, impls):
 
 
 def short_ladder(results, impls):
-    """A rung for each idea, and the fastest."""
+    """The rungs in IDEAS, and the fastest other rung."""
     at = {impl["impl"]: results.at.get((impl["impl"], "layernorm", "forward", results.small)) for impl in impls}
     others = [impl for impl in impls if (row := at[impl["impl"]]) and row["ns"]
               and impl["threaded"] == "0" and impl["impl"] not in IDEAS]
@@ -241,7 +241,7 @@ def empty_cells(page):
 
 
 def copied():
-    """The README's rungs and caption that differ from those of docs/ladder.md, which has more columns."""
+    """The lines of the README's ladder and caption that begin no line of docs/ladder.md, which has more columns."""
     text, whole = README.read_text(), LADDER.read_text()
     lines = [*markers.between(text, "ladder").split("\n"), *markers.between(text, "caption").split("\n")]
     return [line for line in lines if line.startswith(("| [", "Measured ")) and "\n" + line.replace("](", "](../") not in whole]

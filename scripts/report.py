@@ -139,7 +139,7 @@ class Page:
 
     def machine(self):
         """The facts of the latest timed run, and separately the doctor's summary and findings. Experiments without
-        timing run two at a time, so that each disturbs the other's findings."""
+        timing are the last choice: two run at a time, and each disturbs what the doctor finds for the other."""
         runs = {name: self.facts(name) for name in self.names()}
         if not runs:
             return {}

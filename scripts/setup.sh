@@ -139,7 +139,7 @@ get_programs() { # TABLE
     exit 2
 }
 
-make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes FOLDER, anew if its packages changed; a linked FOLDER stays
+make_venv() { # FOLDER REQUIREMENTS [PACKAGE...]: makes FOLDER, anew if its packages changed; keeps a link that works
     local stamp
     [[ ! -L $1 ]] || ! "$1/bin/python" -c '' || return 0
     stamp=$(echo "$PWD" "${@:3}" && "$python" --version && cat "$2")

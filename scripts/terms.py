@@ -80,7 +80,7 @@ TERMS = {
 
 
 def prose(text):
-    """The text with blanks instead of code, formulas, comments and titles; the prose keeps its places."""
+    """The text with blanks instead of code, formulas, comments and titles; the prose stays at the same offsets."""
     def blank(match):
         return re.sub(r"[^\n]", " ", match[0])
     lines = r"^(?:    |#|Previous: |Next: |!\[).*$"

@@ -25,9 +25,9 @@ WEB_API(web_open) int web_open(void);
  * name. Returns -1 if there is no number i. */
 WEB_API(web_accepts) int web_accepts(int i);
 
-/* web_get() copies an argument (an nl_arg) into the numbers: from the data, or after web_call()
- * from its buffers. web_put() copies the numbers into the data, rounded to their type. Both return
- * the count. */
+/* web_get() copies an argument (an nl_arg) into the numbers: from the data or, after web_call(),
+ * from the buffers of that call. web_put() copies the numbers into the data, rounded to the data's
+ * type. Both return the count. */
 WEB_API(web_get) int web_get(int arg);
 WEB_API(web_put) int web_put(int arg);
 

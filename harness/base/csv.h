@@ -23,7 +23,7 @@ typedef struct scan {
 /* Writes "path:line: ..." (line 0: "path: ...") into the error; always false. */
 bool scan_error(const scan *s, size_t line, const char *format, ...);
 
-/* Is it a control character? In files only tabs and line ends are allowed, because a terminal would
+/* Is c a control character? In files only tabs and line ends are allowed, because a terminal would
  * obey other control characters. */
 bool is_control(char c);
 
@@ -40,7 +40,8 @@ bool scan_record(scan *s);
 
 bool ends_with(const char *text, const char *end);
 
-/* Replaces the ending .csv, or appends to a path without it. False: the path is too long. */
+/* Replaces the ending .csv of a path; if the path has another ending, appends `ending`. False: the
+ * path is too long. */
 enum { CSV_PATH = 4096 };
 bool csv_beside(const char *csv, const char *ending, char path[CSV_PATH]);
 
@@ -59,5 +60,5 @@ uint32_t crc_text(uint32_t crc, const char *text);
 bool crc_file(uint32_t *crc, const char *path);
 
 /* Finds the files FOLDER/PATTERN; free with globfree(). Special characters in FOLDER are not
- * patterns. Returns how many. */
+ * patterns. Returns the number of files. */
 size_t files_in(const char *folder, const char *pattern, glob_t *found);

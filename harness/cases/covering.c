@@ -1,5 +1,5 @@
-/* Makes a covering array's rows greedily. A row begins with the first triple of classes that no row
- * has. Each other dimension, in random order, gets the class that covers most new
+/* Makes a covering array's rows greedily. A row begins with the first triple of classes that no
+ * earlier row has. Each other dimension, in random order, gets the class that covers most new
  * triples. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "base/random.h"

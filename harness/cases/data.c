@@ -98,8 +98,8 @@ int data_threads(const nl_problem *p) {
     return p->n * p->c * p->s < 32768 ? 1 : nl_max_threads();
 }
 
-/* Makes many outputs lie halfway between two stored numbers: rounds gamma to half a step of the
- * tensors' type near 1, and beta to one bit more than the type has. */
+/* Makes many outputs lie halfway between two stored numbers: rounds gamma to a multiple of half the
+ * step of the tensors' type near 1, and beta to one bit more than the type has. */
 static void make_ties(const nl_problem *p, double *gamma, double *beta) {
     const int bits = p->dtype == NL_BF16 ? 8 : 11;
     int exponent;
@@ -118,7 +118,7 @@ nl_dtype data_type(const nl_problem *p, nl_arg a) {
 static void fill_features(const nl_case *c, void *const *f) {
     const nl_problem *p = &c->problem;
     const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
-    const size_t half = (p->c + 1) / 2; /* the special value occurs in both halves */
+    const size_t half = (p->c + 1) / 2; /* a kind's special value gets into both halves */
     for (size_t j = 0; j < p->c; j++) { /* not constant, so that a wrong index shows */
         double usual[NL_ARGS] = {0};
         if (f[NL_GAMMA]) usual[NL_GAMMA] = gain - less + gain * 0.25 * random_normal(NL_GAMMA, j);

@@ -375,7 +375,7 @@ bool large_case(case_list *list, uint64_t seed, uint64_t index, char *error, siz
     return compose(f, classes, shape, false, &d, list, error, error_size);
 }
 
-/* Draws classes that hide no errors; the usual ones in two of three dimensions. */
+/* Draws classes that hide no errors. About two of three dimensions get their usual, first class. */
 static void draw_classes(draws *d, size_t *classes) {
     for (size_t i = 0; i < DIMENSIONS; i++) {
         const bool usual = !*dimensions[i].classes[0] && draw(d, 3);

@@ -132,7 +132,7 @@ static double head(const place *at, double k) {
     return random_normal(at->stream, at->i) + (at->e < 16 ? k : 0);
 }
 
-/* All groups have the same first three quarters. */
+/* All groups have the same values in their first three quarters. */
 static double alike(const place *at, double k) {
     (void)k;
     return random_normal(at->stream, at->e < at->m / 4 * 3 ? at->e : at->i);

@@ -130,7 +130,7 @@ static const char *const suite[] = {
 #define WITH_ROWS "{,/in-place}{,/no-gamma}{,/no-rstd}" HOW
 #define SHORT_MANY_WIDE "/{9x72,8200x5,2x8200}/normal"
 #define SHORT_TALL_WIDE \
-    "/{9x72,1030x5,2x8200}/normal" /* forward, a row's bits depend on no other */
+    "/{9x72,1030x5,2x8200}/normal" /* forward: a row's bits depend on no other row */
 #define IN_ANY_PLACE                                                                    \
     "{,/in-place,/residual{{,/in-place,/in-place=x,/in-place=residual}{,/rounded-sum}," \
     "/no-residual_out{,/in-place}}}"
@@ -246,7 +246,7 @@ typedef struct sink {
     bool ok;
 } sink;
 
-/* Removes cases, from the first on, that have more elements than exact data can have. */
+/* From index `first` on, removes cases of exact data that have too many elements for them. */
 static void remove_large_exact(case_list *list, size_t first) {
     size_t kept = first;
     for (size_t i = first; i < list->count; i++) {

@@ -27,7 +27,7 @@ typedef struct setting {
     figure f;
     claim_verdict verdict;
     bool measured; /* false: `why` has the reason */
-    size_t passes; /* passes that count; 0: not timed */
+    size_t passes; /* passes that give the figure; 0: not timed */
     char why[400];
 } setting;
 

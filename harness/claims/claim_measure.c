@@ -92,8 +92,8 @@ static bool add_race(claims_job *j, const entry *e) {
     return evidence_add(&j->evidence, &row);
 }
 
-/* The time of some visits, to estimate the remaining time. Unit: a visit to a case that is not
- * large. */
+/* The time of this number of visits, as a multiple of a visit to a case that is not large. Serves
+ * to estimate the remaining time. */
 static size_t weight(const entry *e, size_t visits) {
     return visits * (e->large ? 4 * VISITS : 1);
 }

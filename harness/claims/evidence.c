@@ -81,9 +81,9 @@ static size_t sit(const race_row *const *rows, double *v, size_t n) {
     return sittings;
 }
 
-/* The figure from enough passes, given in order of time. Its interval comes from the sittings, or
- * from the passes if there are few sittings. The band is the size of the figure that the first
- * candidate gives against itself. */
+/* The figure from PASSES_ENOUGH or more passes, given in order of time. Its interval comes from the
+ * sittings, or from the passes if there are few sittings. The band is the size of the figure that
+ * the first candidate gives against itself. */
 static void pool(const race_row *const *rows, size_t n, estimate *ratio, double *band) {
     double v[2][PASSES_MAX], all[PASSES_MAX];
     *band = 0;
@@ -109,8 +109,8 @@ size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const
     return n;
 }
 
-/* Keeps the rows from several visits, if there are enough of them: in a row from one visit, other
- * work on the core weighs more. Returns their number. */
+/* Keeps only rows that average several visits, if there are enough such rows: a row from one visit
+ * suffers more from other work on the core. Returns the number of rows that are left. */
 static size_t keep_visited(const race_row **rows, size_t n) {
     size_t visited = 0, kept = 0;
     for (size_t i = 0; i < n; i++) visited += rows[i]->visits > 1;

@@ -37,10 +37,10 @@ typedef struct evidence {
  * two loops differently for seconds. */
 enum { VISITS = 4 };
 
-/* The row of a race. A visit counts if the geometric mean of both times, in its quiet rounds, is at
- * most QUIET_WITHIN times the least such mean. The ratio is the mean over the visits that count;
- * its interval is Student's or, if only one or two visits count, contains their intervals over
- * rounds. If there is one visit, the ratio is the median over all its rounds. */
+/* The row of a race. A visit is used if the geometric mean of both times, in its quiet rounds, is
+ * at most QUIET_WITHIN times the least such mean. The ratio is the mean over the used visits; its
+ * interval is Student's or, for one or two used visits, contains their intervals over rounds. If
+ * there is one visit, the ratio is the median over all its rounds. */
 race_row race_row_of(const race_result *visits, size_t count);
 
 /* False: out of memory. */
@@ -72,8 +72,8 @@ size_t evidence_rows(const evidence *e, const bool *uses, const char *how, const
 bool evidence_apart(const race_row *earlier, const race_row *later);
 
 /* Sets the figures and verdicts of a claim's timed settings, from the passes selected by `uses`
- * (NULL: all). A setting without a race keeps its `why`. If PASSES_ENOUGH passes visited a
- * race several times, the other passes do not count. */
+ * (NULL: all). A setting without a race keeps its `why`. If PASSES_ENOUGH passes visited a race
+ * several times, the figure ignores the other passes. */
 void evidence_decide(const evidence *e, const bool *uses, claim *c);
 
 /* How stable are the answers? Repeatedly draws three passes, and compares their answers with the

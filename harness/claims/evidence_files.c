@@ -191,7 +191,7 @@ static bool read_pass(evidence *e, const char *folder, const origin *home, origi
     return true;
 }
 
-/* Compares the facts that both machines have. */
+/* Are all facts equal that are known of both machines? */
 static bool same_machine(const origin *a, const origin *b) {
     bool same = true;
     for (int k = 0; k < OF_MACHINE; k++)

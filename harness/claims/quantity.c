@@ -31,8 +31,8 @@ static bool state_bytes(const question *q, figure *out) {
     return exactly((double)saved / (double)q->two[0]->c.problem.n, out);
 }
 
-/* The state that only LayerNorm needs, as a share of all that its forward keeps for backward: x and
- * the statistics. */
+/* The part of LayerNorm's state that RMSNorm does not need, as a share of all that LayerNorm's
+ * forward keeps for backward, which is x and the statistics. */
 static bool state_share(const question *q, figure *out) {
     double x = (double)q->two[0]->data.bytes[NL_X], layer = (double)case_state_bytes(&q->two[0]->c);
     return exactly(100 * (layer - (double)case_state_bytes(&q->two[1]->c)) / (x + layer), out);

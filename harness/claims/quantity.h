@@ -14,9 +14,9 @@ typedef struct question {
 
 /* same: the figure that means no difference, or NaN. A timed quantity has race(), and of(), which
  * converts its log ratio. Any other quantity has get(), or compute(), which gets the fixture of
- * LayerNorm (side 0) or RMSNorm (1). alone: needs no fixtures. pass: the only pass, or NULL.
- * Sentences read BEFORE figure AFTER or, if RMSNorm needs more than LayerNorm, NEEDS difference
- * MORE, or NEEDS ratio TIMES. */
+ * LayerNorm (side 0) or RMSNorm (1). alone: needs no fixtures. pass: the only pass for which the
+ * quantity is defined; NULL: any. Sentences read BEFORE figure AFTER or, if RMSNorm needs more than
+ * LayerNorm, NEEDS difference MORE, or NEEDS ratio TIMES. */
 typedef struct quantity {
     const char *name, *unit, *about;
     double same;

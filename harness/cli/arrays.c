@@ -25,7 +25,7 @@ const char arrays_usage[] =
     "  --gate FILE                needed by the gated layers; has x's shape and type\n"
     "  --eps NUMBER               added inside the root    default: 1e-5\n"
     "  --casting WHERE            last: round y; before-weight: also round x's normalized value\n"
-    "  --sum HOW                  float: x + residual stays float; rounded: it gets x's type\n"
+    "  --sum HOW                  float: x + residual stays float; rounded: rounds it to x's type\n"
     "  --inference                batchnorm uses --running-mean FILE and --running-var FILE\n";
 
 enum { EPS, CASTING, SUM, INFERENCE, AXES, SETTINGS };
@@ -123,11 +123,11 @@ bool arrays_check(arrays *a) {
     if (casting && strcmp(casting, "before-weight") == 0)
         a->p.casting = NL_CAST_BEFORE_WEIGHT;
     else if (casting && strcmp(casting, "last") != 0)
-        return options_fail("--casting %s: last or before-weight", casting);
+        return options_fail("--casting %s: should be last or before-weight", casting);
     if (sum && strcmp(sum, "rounded") == 0)
         a->p.sum = NL_SUM_ROUNDED;
     else if (sum && strcmp(sum, "float") != 0)
-        return options_fail("--sum %s: float or rounded", sum);
+        return options_fail("--sum %s: should be float or rounded", sum);
     a->p.eps = (float)eps;
     a->axes = value[setting(a, AXES)];
     return true;

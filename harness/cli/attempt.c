@@ -26,7 +26,7 @@ typedef struct job {
     report out;
     size_t checked, failed, unbounded; /* numbers of cases; unbounded: without a bound */
     double share;                      /* the largest quotient error / bound */
-    bool batches;                      /* some cases had several batches */
+    bool batches;                      /* on some case, the batch was varied */
     char depends[400];                 /* how bits depend on the batch, in the first such case */
     row first;                         /* the first failure */
     nl_case at;                        /* the case of `first`; later the timed case */
@@ -126,7 +126,7 @@ static bool try_group(job *j, size_t group, bool *wrong) {
     return ok;
 }
 
-/* Is it the rung to compare with, which computes the papers' formula? */
+/* Is m the rung to compare with, which computes the papers' formula? */
 static bool is_naive(const nl_impl *m, const nl_problem *p) {
     const char *tail = strrchr(m->name, '/') + 1;
     return nl_is_own(m) &&

@@ -19,7 +19,7 @@ static void name(const char *did) {
     say("\nnormlab: ");
     say(candidate_calls);
     say(did);
-    say(", in the process that times kernels: `normlab check` runs kernels in another one\n");
+    say(", in the process that times kernels: `normlab check` runs kernels in another process\n");
 }
 
 static void on_exit_called(void) {

@@ -82,8 +82,8 @@ void impl_unknown(const char *pattern, size_t length) {
                 "; see `normlab list`");
 }
 
-/* Do at least one pattern, and every pattern without a wildcard, match an implementation? Prints
- * the patterns that match none. */
+/* Does at least one pattern match an implementation, and does every pattern without a wildcard?
+ * Prints the patterns that match none. */
 static bool known_impl(const char *patterns) {
     bool any = false, names = true;
     for (const char *p = patterns, *end;; p = end + 1) {

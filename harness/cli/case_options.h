@@ -24,9 +24,9 @@ typedef struct case_options {
     case_list cases;
 } case_options;
 
-/* Parses argv (argv[0] is the command), with the options that its help lists, and collects the
- * cases; *out holds the command's default threads and seconds. Returns -1 to continue, or the exit
- * code after --help or an error message. */
+/* Parses argv (argv[0] is the command), with the options that `help` lists, and collects the cases.
+ * Before the call, *out has the command's default threads and seconds. Returns -1 to continue, or
+ * the exit code after --help or an error message. */
 int case_options_read(int argc, char **argv, const char *help, case_options *out);
 
 /* Threads of a case: from the case's own option, or from --threads. */

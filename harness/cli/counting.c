@@ -126,7 +126,7 @@ bool counting_right(const nl_impl *impl, const nl_case *c, char *error, size_t s
     return false;
 }
 
-/* Adds `normlab count STAGE` with the kernel and the case. */
+/* Adds the words of `normlab count STAGE`, with the kernel and the case. */
 static void add_self(command *k, const char *stage, const char *library, const char *impl,
                      const char *isa, const nl_case *c) {
     char self[COMMAND_PATH];

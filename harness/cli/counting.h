@@ -20,8 +20,8 @@ bool counting_works(void);
 /* The widest instruction set that valgrind simulates and this machine runs. */
 const char *counting_isa(void);
 
-/* Verifies an implementation of the table or, if `library` is not NULL, of this file; then counts
- * one call. The kernel runs without a sandbox. False: `error` has the reason. */
+/* Verifies an implementation of the table or, if `library` is not NULL, of that library; then
+ * counts one call. The kernel runs without a sandbox. False: `error` has the reason. */
 bool counting_run(const char *library, const char *impl, const char *isa, const nl_case *c,
                   counted *out, char *error, size_t size);
 
@@ -34,5 +34,5 @@ bool counting_rung(const char *name, const nl_case *c, counted *out, char *error
 /* Is the implementation right on this case? Runs outside valgrind, whose long double is double. */
 bool counting_right(const nl_impl *impl, const nl_case *c, char *error, size_t size);
 
-/* Runs under valgrind: calls the implementation twice, and only the second call counts. */
+/* Runs under valgrind: calls the implementation twice; only the second call is counted. */
 bool counting_calls(const nl_impl *impl, const nl_case *c, char *error, size_t size);

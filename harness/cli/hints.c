@@ -8,10 +8,12 @@
 
 /* Keeps the KEPT most instructive failures of an implementation, the best first. */
 enum { KEPT = 4 };
-/* SLOW: if a cause is known, a case with more elements ends the search. WIDE: with this many
- * features, most mistakes give different numbers. NARROW: with this few, many give equal ones. */
+/* SLOW: if a cause is known, a case with more elements ends the search. WIDE: with at least this
+ * number of features, most mistakes give different numbers. NARROW: with at most this number, many
+ * mistakes give equal numbers. */
 enum { SLOW = 5000, WIDE = 39, NARROW = 4 };
-/* The most elements for a hint. Larger cases take minutes; the suite has some with --long only. */
+/* A case with more elements gets no hint: it would take minutes. The suite has such cases only with
+ * --long. */
 enum { MOST = 1 << 23 };
 typedef struct lesson {
     const nl_impl *impl;

@@ -205,7 +205,8 @@ void grade_nothing(grading *j, const part *p, const char *why) {
     snprintf(k->text, sizeof k->text, "%.*s", (int)sizeof k->text - 1, why);
 }
 
-/* Verifies the kernel in a separate process, except large cases, which are verified when timed. */
+/* Verifies the kernel in a separate process, except on large cases, which are verified when they
+ * are timed. */
 static bool check_before_timing(grading *j, const part *p) {
     enum { LARGE = 1 << 21 };
     const nl_problem *q = &p->cases.items->problem;

@@ -17,7 +17,8 @@ typedef struct grading {
     void (*graded)(const mark *k);
 } grading;
 
-/* Grades all parts: errors, counts and speeds last, if all is right. False: after a message. */
+/* Grades all parts. Errors, counts and speeds come last, and get points only if all other parts are
+ * right. False: after a message. */
 bool grade_all(grading *j);
 
 /* Times the kernel against the two rungs of the part, and gives points for speed. The part must

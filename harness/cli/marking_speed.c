@@ -28,7 +28,7 @@ int grade_steps(double mine, double from, double to, int steps) {
     return scale ? (int)(grade_share(least, from, to) * steps + 1e-9) : least <= from ? steps : 0;
 }
 
-/* Measures, and repeats if the baseline differs from itself; the calmest measurement counts. */
+/* Measures, and repeats if the baseline differs from itself; uses the calmest measurement. */
 static bool measure_speed(contest *k, char *error, size_t size) {
     enum { TIMES = 3 };
     const double calm = 0.05;

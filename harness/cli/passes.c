@@ -125,7 +125,7 @@ bool passes_make(const pass_plan *p) {
     return true;
 }
 
-/* Shuffles the cases. */
+/* Writes the cases to a file, in a random order. */
 static bool write_cases(const case_list *cases, const char *path, unsigned seed) {
     FILE *out = fopen(path, "w");
     size_t *order = malloc((cases->count + 1) * sizeof *order);
@@ -305,8 +305,8 @@ int bench_passes(const case_options *o) {
         if (pool.passes < PASSES_ENOUGH)
             fprintf(
                 stderr,
-                "fewer than %d passes: the intervals show only differences within them; another "
-                "run may lie outside\n",
+                "fewer than %d passes: the intervals show only differences within these passes; "
+                "another run's times may lie outside\n",
                 PASSES_ENOUGH);
         ok = pool.count && !failed;
         results_free(&pool);

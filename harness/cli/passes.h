@@ -26,7 +26,7 @@ typedef struct process {
     char **argv;
     size_t count;
     bool lost;  /* a word is missing, for lack of memory */
-    int number; /* number in its pass, from 1; 0: it is the only process. NL_PASS passes it on */
+    int number; /* number in its pass, from 1, which NL_PASS gets; 0: it is the only process */
 } process;
 __attribute__((format(printf, 2, 3))) void process_word(process *p, const char *format, ...);
 

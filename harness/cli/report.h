@@ -33,7 +33,7 @@ bool report_open(report *r, const char *csv_path, bool quick);
 void report_row(report *r, const row *line);
 void report_busy(const report *r); /* prints a line if other work disturbed the times */
 
-/* The number of failures that are printed; further failures appear in the table or the CSV only. */
+/* The number of failures that are printed; further failures appear only in the table or the CSV. */
 enum { FAILURES_MAX = 20 };
 
 /* Print on stderr the failure, its reason, and a command that repeats the call. */
@@ -44,7 +44,8 @@ void report_repeat(const nl_case *c, const char *impl, const char *isa, int thre
 bool report_interrupted(const report *r, size_t done, size_t total);
 
 /* After a check, each implementation that failed gets a hint, from its most instructive failure.
- * Remembers a failed row if it is more instructive than earlier ones. threads: of the call. */
+ * Remembers a failed row if it is more instructive than earlier ones. threads: number of threads of
+ * the call. */
 void hints_note(const nl_impl *impl, const row *w, int threads);
 
 /* Writes the properties that all failed cases of an implementation share, if there are any. */

@@ -37,8 +37,8 @@ static const char help[] =
     "  --long[=SECONDS]   the suite and slow cases: 10^6 rows, 2^20 features, outputs larger\n"
     "                     than the caches; then random cases for SECONDS\n"
     "  --seed N           draw other random cases (0)\n"
-    "  --errors FILE      fail if an error is above its record or has none, or if one on record\n"
-    "                     was not measured; only with the suite\n"
+    "  --errors FILE      fail if an error is above its record or not on record, or if a recorded\n"
+    "                     error was not measured; only with the suite\n"
     "  --update-errors FILE  record the errors of the implementations that run here\n\n"
     "Examples:\n"
     "  normlab check\n"
@@ -131,7 +131,7 @@ static void note_case(job *j, size_t number, const nl_case *c, const nl_impl *m,
     if (v->outcome != OUTCOME_OK || !(share > j->closest)) return;
     j->closest = share;
     snprintf(j->closest_to, sizeof j->closest_to, "%s@%s, %.1f %% on %s", m->name, m->isa,
-             floor(1000 * share) / 10, c->text); /* 100 % would be a failure */
+             floor(1000 * share) / 10, c->text); /* rounds down: 100 % would be a failure */
 }
 
 static void take(void *context, const nl_case *c, const nl_impl *m, const verdict *v) {
@@ -153,7 +153,7 @@ static void take(void *context, const nl_case *c, const nl_impl *m, const verdic
     else if (failed)
         hints_note(m, &w, threads);
     if (failed && j->all.fail == FAILURES_MAX)
-        fprintf(stderr, "(further failures are in the table or CSV only)\n");
+        fprintf(stderr, "(further failures are only in the table or CSV)\n");
     if (v->depends && !its->depends) note_batch(c, m, v), its->depends = true;
     add(its, v);
     add(&j->all, v);

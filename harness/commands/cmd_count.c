@@ -17,7 +17,7 @@ static const char help[] =
     "leaves out latencies. Other programs do not change the counts; another compiler, or build of\n"
     "normlab, does. Kernels are compiled for AVX2 at most, the widest instruction set that\n"
     "valgrind supports.\n\n"
-    "  --impl NAME   a rung to count: alone, or beside FILE\n"
+    "  --impl NAME   a rung to count, with or without a FILE\n"
     "  --load FILE   adds the kernels of FILE.so or FILE.c, for --impl (`normlab bench --help`)\n\n"
     "Exit codes: 0 done, 1 wrong or not counted, 2 bad usage or no valgrind.\n\n"
     "Examples:\n"

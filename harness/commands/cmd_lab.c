@@ -61,7 +61,7 @@ static int write_lab(const lab *l) {
         *f = (file){.text = parts[i].text, .about = parts[i].about};
         snprintf(f->path, sizeof f->path, "%s.%s", l->name, parts[i].end);
         if (access(f->path, F_OK) != 0) continue;
-        options_fail("%s is there already: rename it, or work in another folder", f->path);
+        options_fail("%s already exists: rename it, or work in another folder", f->path);
         return NL_EXIT_USAGE;
     }
     for (size_t i = 0; i < count; i++)
@@ -79,7 +79,7 @@ int cmd_lab(int argc, char **argv) {
     if (code != OPTIONS_DONE) return code;
     if (argc == first) return list(), NL_EXIT_OK;
     const lab *l = lab_find(argv[first]);
-    if (argc - first > 1) return options_fail("one LAB at a time"), options_see_help();
+    if (argc - first > 1) return options_fail("name at most one LAB"), options_see_help();
     if (!l)
         return options_fail("there is no lab '%s': `normlab lab` lists them", argv[first]),
                NL_EXIT_USAGE;

@@ -161,8 +161,7 @@ int cmd_new(int argc, char **argv) {
     if (!path) path = here;
     FILE *out = fopen(path, "wx");
     if (!out && errno == EEXIST)
-        return options_fail("%s is there already: give another NAME, or --out", path),
-               NL_EXIT_USAGE;
+        return options_fail("%s already exists: give another NAME, or --out", path), NL_EXIT_USAGE;
     if (!out) return options_fail("cannot write %s: %s", path, strerror(errno)), NL_EXIT_USAGE;
     stub_write(out, op, pass, simd);
     bool written = !ferror(out);

@@ -26,7 +26,7 @@ static const char usage[] =
     "  --residual-out FILE        x + residual, rounded to the type of x\n"
     "  --mean-out FILE, --rstd-out FILE                      per row, or per channel of batchnorm\n"
     "  --running-mean-out FILE, --running-var-out FILE       the updated running statistics\n"
-    "  --dgamma-out FILE, --dbeta-out FILE                   with --dy: gradients, shaped as gamma\n"
+    "  --dgamma-out FILE, --dbeta-out FILE                   with --dy: gradients shaped as gamma\n"
     "  --dgate-out FILE                                      with --dy and --gate\n"
     "\n"
     "  normlab run layernorm --x x.npy --gamma gamma.npy --beta beta.npy --out y.npy\n"
@@ -37,7 +37,7 @@ static const char usage[] =
     "  normlab run batchnorm --x x.npy --inference --running-mean m.npy --running-var v.npy \\\n"
     "      --out y.npy\n";
 
-/* Options of `run` alone: first the inputs, then the outputs, then the rest. */
+/* The options that only `run` has: first the inputs, then the outputs, then all others. */
 enum { DY = OWN, DRESIDUAL, OUT };
 enum { RESIDUAL_OUT = OUT + 1, MEAN_OUT, RSTD_OUT, RUNNING_MEAN_OUT, RUNNING_VAR_OUT };
 enum { DGAMMA_OUT = RUNNING_VAR_OUT + 1, DBETA_OUT, DGATE_OUT, ARRAYS };

@@ -1,4 +1,4 @@
-/* The subcommands of the program; argv[0] is the name. They return the exit code.
+/* The subcommands of the program. argv[0] is the subcommand's name; the result is the exit code.
  * SPDX-License-Identifier: MIT */
 #pragma once
 

@@ -306,7 +306,7 @@ static void add_rows(mistake_list *l, const char *name, size_t number, const cha
     f->row = first, f->rows_end = end;
 }
 
-/* Adds dgamma and dbeta that are summed in 16 bits, or over some rows only. */
+/* Adds dgamma and dbeta that are summed in 16 bits, or over only some of the rows. */
 static void add_gradients(mistake_list *l) {
     static const struct {
         const char *name, *text;

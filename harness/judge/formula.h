@@ -56,7 +56,7 @@ enum {
 };
 /* bits of gate: silu(gate) multiplies y, x, or both; SIGMOID: sigmoid(gate) does */
 enum { UNGATED, GATE_LAST, GATE_FIRST, GATE_TWICE, SIGMOID, SIGMOID_LAST, SIGMOID_FIRST };
-/* slope: what dgate has for the gate's derivative */
+/* slope: what stands in dgate for the gate's derivative */
 enum { ITS_SLOPE, NEGATED_SLOPE, SILU_ITSELF, SIGMOID_ALONE, SIGMOID_SLOPE };
 enum { NO_GAIN, GAMMA, ONE_PLUS };             /* gain */
 enum { ONCE, TWICE, NEGATED };                 /* gained */
@@ -142,7 +142,7 @@ typedef struct formula {
     size_t member, members_end;     /* the elements of a group that are summed */
     int squares_whole;              /* the squares are summed over all elements */
     int mean_whole;                 /* the mean is summed over all elements */
-    int activation, clipped, drops; /* drops: 0 where the subject has 0 */
+    int activation, clipped, drops; /* drops: y is 0 where the subject's is */
     int x_is_y;                     /* y replaces x */
     int updated;                    /* inference first updates the statistics; 2: unbiased */
     int step_of_row;           /* 1: a grid of 127 steps up to the largest number of each row */
@@ -160,7 +160,7 @@ typedef struct formula {
 formula formula_right(const subject *s);
 
 /* One output: a formula's values, the scale of its errors, the error allowed after rounding, and
- * the numbers that may be anything (open). */
+ * the numbers that may have any value (open). */
 typedef struct column {
     size_t count;
     double *value, *scale, *allowed;
@@ -184,7 +184,7 @@ typedef struct mismatch {
     double was;        /* the rms error of the right formula for the same numbers */
     size_t beyond;     /* numbers with an error above the bound */
     size_t hits;       /* numbers far beyond the right formula's bound, but within this formula's */
-    size_t not_finite; /* numbers that are NaN in one of the two only */
+    size_t not_finite; /* numbers that are NaN in only one of the two */
     size_t finite;     /* finite numbers of the subject */
 } mismatch;
 

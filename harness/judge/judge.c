@@ -151,7 +151,7 @@ static bool copy_arrays(judgement *j) {
     return stored != NULL;
 }
 
-/* Sets the numbers of rows within the last 1, 2, ... axes of x before the features. */
+/* Sets s->rows[k] to the number of rows in the last k + 1 axes of x before the axis of features. */
 static void set_axes(subject *s, const npy *x) {
     size_t together = 1;
     if (nl_layers[s->p->op].channels_first) return;
@@ -167,9 +167,9 @@ bool judgement_make(judgement *j, const submission *of) {
     if (!j->got || !answer_room(p, residual, of->array[NL_GATE], false, &j->exact))
         return judgement_free(j), false;
     j->as_case = (nl_case){.problem = *p, .residual = residual};
-    j->as_instance = (instance){.c = &j->as_case, .data = &j->data}; /* impl is NULL: the bound of a
-                                                                        two-pass with one
-                                                                        accumulator */
+    j->as_instance = (instance){.c = &j->as_case, .data = &j->data}; /* impl is NULL: the bound is
+                                                                        a two-pass kernel's with
+                                                                        one accumulator */
     j->s = subject_of(p, &j->exact, &j->expectations);
     if (p->dtype == NL_F32) j->s.narrow = npy_type_of(x->type)->dtype;
     set_axes(&j->s, x);

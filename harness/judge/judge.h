@@ -62,7 +62,7 @@ typedef struct judgement {
     growth growth, rest;
     pattern pattern;
     bool named;           /* the mechanism is a known mistake */
-    bool partly;          /* the likely mistakes explain much, not all */
+    bool partly;          /* the likely mistakes explain only a part of the error */
     const char *rounding; /* the mechanism that fits growth and pattern, or NULL */
     char mechanism[400];  /* in one line */
     double *got;

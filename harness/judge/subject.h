@@ -13,8 +13,8 @@ typedef struct subject {
     const ref_outputs *want;
     const expectations *expectations;
     const double *got[NL_ARGS]; /* the outputs to judge; NULL: not given */
-    size_t rows[SUBJECT_AXES];  /* numbers of rows within x's last 1, 2, ... axes before the
-                                   features; the list ends with 0 */
+    size_t rows[SUBJECT_AXES];  /* rows[k]: number of rows in the last k + 1 axes of x before
+                                   the axis of features; the list ends with 0 */
     nl_dtype narrow;            /* the 16-bit type of x or y; NL_F32: neither has 16 bits */
     int threads;                /* threads of the call; 1 if unknown */
     const struct region *only;  /* the region in which formulas are compared; NULL: everywhere */

@@ -111,8 +111,8 @@ static int thread_of(size_t first, size_t last, size_t n, size_t threads) {
     return 0;
 }
 
-/* Appends, for example, ", rows 3 to 5"; nothing if none, all, or over a quarter without a pattern
- * are marked. */
+/* Appends, for example, ", rows 3 to 5". Appends nothing if no element or every element is marked,
+ * or if over a quarter are marked without a pattern. */
 static void add_set(char *text, size_t size, const bool *set, size_t n, const char *noun,
                     int threads) {
     const size_t count = marked(set, n);

@@ -84,8 +84,8 @@ const char *kernel_list_text(const bool set[CPUS_MAX], char *text, size_t size) 
     return text;
 }
 
-/* The limits of control groups, version 1 and 2. The tightest limit of our group and its ancestors
- * counts. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}. */
+/* The limits of control groups, version 1 and 2. Takes the tightest limit of our group and its
+ * ancestors. Interfaces: cgroups(7), Documentation/admin-guide/cgroup-v{1,2}. */
 
 static const char mount[] = "/sys/fs/cgroup";
 

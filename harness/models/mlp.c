@@ -134,7 +134,7 @@ static void multiply(size_t rows, const layer *k, const float *in) {
     }
 }
 
-/* Computes dw, db, and din, the gradient of `in` (NULL: not wanted), from d, the gradient of z. */
+/* From d, the gradient of z, computes dw, db and, unless din is NULL, the gradient of `in`. */
 static void multiply_backward(size_t rows, const layer *k, const float *in, const float *d,
                               float *din) {
     memset(k->dw, 0, k->from * k->to * sizeof *k->dw), memset(k->db, 0, k->to * sizeof *k->db);

@@ -97,7 +97,7 @@ static const plan *find_plan(const plan *wanted) {
     return k;
 }
 
-/* Returns *kept, enlarged to `wanted` floats: [c] ones, for a shift without a gain, or
+/* Returns *kept, enlarged to `wanted` floats: either [c] ones (a gain, if there is only a shift) or
  * [threads][c] sums of x + residual. */
 static float *keep(float **kept, size_t *size, size_t wanted, float value) {
     if (*size < wanted) {

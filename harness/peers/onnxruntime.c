@@ -10,8 +10,9 @@
 
 enum { ONES, ZEROS, MEANS, X, Y, PARAMETERS, KEPT = PARAMETERS + 4 };
 
-/* Returns a cached array of at least `size` floats: a gain of ones, a shift of zeros, unwanted
- * means, 16-bit x and y as floats; the last gamma, its 16-bit values, and both for beta. */
+/* Returns one of the cached arrays, with at least `size` floats. The arrays are a gain of ones, a
+ * shift of zeros, unwanted means, 16-bit x and y as floats, the last gamma and its 16-bit values,
+ * and the last beta and its 16-bit values. */
 static float *keep(int which, size_t size) {
     static struct {
         float *at;

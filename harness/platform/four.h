@@ -1,6 +1,7 @@
 /* Vectors of four floats, which every x86-64 and aarch64 processor has, for claims about the
- * instruction that estimates 1 / sqrt. DIGITS: how many binary digits of an estimate are correct;
- * 0 on other processors, for which no macro is defined. SPDX-License-Identifier: MIT */
+ * instruction that estimates 1 / sqrt. DIGITS: how many binary digits of an estimate are correct.
+ * On other processors DIGITS is 0, and the other macros are not defined. SPDX-License-Identifier:
+ * MIT */
 #pragma once
 
 #if defined(__SSE2__)

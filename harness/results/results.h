@@ -78,9 +78,9 @@ typedef struct row_pair {
     char why[200];
 } row_pair;
 
-/* Calls take() with each row of A and B's row, then with rows that only B has, and for two pools
- * with each implementation's mean over its cases. margin: a log ratio. shares: compares shares of
- * each machine's limit instead of times. */
+/* Calls take() with each row of A and its counterpart in B, then with rows that only B has, and for
+ * two pools with each implementation's mean over its cases. margin: a log ratio. shares: compares
+ * shares of each machine's limit instead of times. */
 void compare_results(const results file[2], bool shares, double margin,
                      void (*take)(void *context, const row_pair *pair), void *context);
 

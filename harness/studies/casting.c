@@ -11,7 +11,7 @@
 #include <stdlib.h>
 
 /* TAPS: the number of norm outputs that an element of the branch mixes. EDGE: the end of the
- * histograms; larger differences count at EDGE + 1. SETTLED: the first layer of the fit. */
+ * histograms; larger differences are counted at EDGE + 1. SETTLED: the first layer of the fit. */
 enum { WIDTH = 1024, LAYERS = 72, TAPS = 8, EDGE = 8, SETTLED = 8 };
 
 static const struct variant {
@@ -19,7 +19,7 @@ static const struct variant {
     nl_op op;
     nl_casting casting;
     bool sum_rounded;
-    enum { NO_MISTAKE, TRUNCATED, HALF_RSTD } mistake; /* only in 16 bits, made in this file */
+    enum { NO_MISTAKE, TRUNCATED, HALF_RSTD } mistake; /* made on purpose, in 16 bits only */
 } variants[] = {
     {"last", NL_RMSNORM, NL_CAST_LAST, false, NO_MISTAKE},
     {"last, 1 + w", NL_QWEN2_RMSNORM, NL_CAST_LAST, false, NO_MISTAKE},

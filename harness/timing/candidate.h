@@ -29,9 +29,10 @@ typedef struct limit_candidate {
 } limit_candidate;
 
 /* Times short trials of each way to copy, on all threads and on one thread; the fastest way becomes
- * a candidate. Beyond a core's own caches, or if the case requests streaming, a machine with
- * streaming stores gets two, the fastest way with ordinary stores and the fastest that streams: a
- * shared cache may hold less in rounds than in trials. Returns the number of candidates. */
+ * a candidate. On a machine with streaming stores there are two candidates, the fastest way with
+ * ordinary stores and the fastest way that streams, if the case's data exceed a core's own caches
+ * or the case requests streaming: a shared cache may hold less of the data in rounds than in
+ * trials. Returns the number of candidates. */
 size_t limit_candidates_make(fixture *on, int threads, limit_candidate candidates[2]);
 
 /* Verifies the candidate on refilled buffers; returns the first failure. */

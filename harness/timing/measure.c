@@ -36,7 +36,7 @@ static double time_reading(const measure *m) {
 
 /* One untimed call wakes threads that slept during the other candidates' turns and warms the
  * buffers. Up to six more follow, at most about an eighth of the timed calls. Their number is
- * random, so that the verified last call varies. */
+ * random, so that the last call, which is verified, varies. */
 static size_t untimed_calls(size_t calls, size_t random) {
     return 1 + random % ((calls < 48 ? calls : 48) + 8) / 8;
 }
@@ -84,7 +84,7 @@ double measure_trial(const measure_candidate *candidate, double (*clock)(void)) 
 }
 
 /* The number of calls per round, equal for all candidates: enough that the fastest candidate's
- * round is not too short, and few enough that the minimum of rounds fits the time. */
+ * round is not too short, and few enough that the minimum number of rounds fits into the time. */
 static size_t shared_calls(const measure *m, size_t *turn) {
     double fastest = INFINITY, all = 0, whole;
     for (size_t a = 0; a < m->count; a++) {

@@ -34,7 +34,7 @@ typedef struct measure {
     /* Results. */
     double *ns;           /* [rounds][count]: nanoseconds of one call */
     size_t *position;     /* [rounds][count]: position in the round */
-    size_t rounds, calls; /* calls a candidate makes in one round */
+    size_t rounds, calls; /* calls: number of calls of each candidate in a round */
     stopped stopped;
     double reading; /* ns of reading the clock, subtracted if calls are timed singly */
 } measure;

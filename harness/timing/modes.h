@@ -9,7 +9,7 @@ typedef struct mode {
     const char *impl[2]; /* rungs of LayerNorm and RMSNorm; "best": the choice of nl_best() */
     bool threaded, streams;
     int transfers
-        [2]; /* forward's transfers of whole tensors, f32, no residual; 0: x and y once each */
+        [2]; /* of whole tensors, in f32 forward without a residual; 0: x and y once each */
 } mode;
 
 extern const mode modes[];

@@ -37,7 +37,7 @@ bound allow_mean(const instance *in, const allowance *a) {
     return (bound){4 + 2 * a->sum.probable, 4 + 2 * a->sum.certain};
 }
 
-/* The terms of a sum. */
+/* The kinds of terms that are added up. */
 typedef enum term { VALUES, SQUARES, RAW_SQUARES, GRADIENTS, GRADIENTS_XHAT, DGAMMA, DBETA } term;
 
 typedef struct terms {
@@ -118,7 +118,7 @@ bound allow_column(const instance *in, const ref_outputs *want, nl_arg which, si
     const size_t m = in->c->problem.n * in->c->problem.s;
     bound b = bound_of_sum(t, m);
     if (in->impl && !nl_layers[in->c->problem.op].by_channel) {
-        /* A kernel may add 4 * lanes rows to one sum, and such sums with their rounding errors. */
+        /* A kernel may add up 4 * lanes rows in a plain sum, and such sums in a compensated sum. */
         const double piece = fmin((double)m, 4.0 * in->impl->lanes);
         b = (bound){fmax(b.probable, piece), fmax(b.certain, piece)};
     }

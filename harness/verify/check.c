@@ -90,7 +90,7 @@ enum { NOBODY = CHECKERS_MAX };
 
 /* A case's estimated cost, in units of comparing one number; 0: nothing is compared. */
 static double cost_of(const nl_case *c, const check_settings *o) {
-    enum { CALLS = 500, MAKING = 2 }; /* a call is CALLS numbers; the data cost MAKING rungs */
+    enum { CALLS = 500, MAKING = 2 }; /* costs: of a call, in numbers; of the data, in rungs */
     const nl_problem *p = &c->problem;
     size_t impls = 0;
     for (size_t i = 0; i < nl_impl_count(); i++) impls += o->selects(o->context, nl_impl_at(i), c);

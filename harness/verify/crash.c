@@ -70,7 +70,7 @@ static void describe_buffer(const call_record *s, int i, char *why, size_t size)
                  at < 0 ? "before its start" : "past its end");
 }
 
-/* Names the pointers that the case leaves out. */
+/* Names the arguments that are NULL in this case. */
 static void describe_null(const call_record *s, char *why, size_t size) {
     const nl_problem *p = &s->c.problem;
     const unsigned takes = nl_takes(p->op, p->pass);

@@ -42,7 +42,7 @@ typedef struct error_finding {
 } error_finding;
 
 typedef struct error_counts {
-    size_t compared, failed, not_run; /* numbers; findings; lines of rungs that did not run */
+    size_t compared, failed, not_run; /* numbers compared; findings; lines of rungs not run */
     const char *unknown;              /* an ISA that ran but has no line in the file; NULL: none */
 } error_counts;
 
@@ -56,7 +56,7 @@ error_counts error_record_compare(const error_record *e,
 /* Returns the column of `data` ("offset:16": "offset"); adds a missing one. KINDS_MAX: no room. */
 size_t error_record_column(error_record *e, const char *data);
 
-/* Is it a line of an implementation that did not run? */
+/* Does the line belong to an implementation that did not run? */
 bool error_record_not_run(const error_record *e, const error_line *l);
 
 /* Compares name, ISA and problem; returns what strcmp() would. */

@@ -114,7 +114,7 @@ static void fold(const expectations *d, size_t g, double gain, double size, size
     if (isinf(whole)) out->loose = true; /* x * inf - mean * inf */
     if (!(factor < FLT_MIN && factor > 0)) return;
     add_underflow(out, size * by);
-    out->loose = true; /* the factor may be 0: with an infinite x, NaN */
+    out->loose = true; /* the factor may be 0, and 0 * inf is NaN */
 }
 
 /* The error of the norm's dx from operations on subnormal numbers, in 2^-150. A product with x -

@@ -33,7 +33,7 @@ typedef struct party {
     const pair_call *s;
     nl_case c;
     instance in;
-    void *first[NL_ARGS], *right[NL_ARGS]; /* contents before a call, and after a call alone */
+    void *first[NL_ARGS], *right[NL_ARGS]; /* contents before a call; right contents after it */
     const struct party *beside;
     atomic_int calls, overlaps;
     bool differs;
@@ -78,8 +78,8 @@ static void halve(party *p) {
         p->c.problem = half;
 }
 
-/* Calls twice, alone. other: changes the signs of x, and halves the features. False: out of memory,
- * or the two calls differ. */
+/* Makes two calls, one after the other. other: changes the signs of x, and halves the features.
+ * False: out of memory, or the two calls differ. */
 static bool begin(party *p, const pair_call *s, bool other) {
     const size_t size = s->in->c->problem.dtype == NL_F32 ? 4 : 2;
     bool ok = true;
@@ -270,7 +270,8 @@ static size_t first_other(const portion *of, const pair_call *s, nl_arg a, size_
     return SIZE_MAX;
 }
 
-/* Do these rows, called alone, have the same bits? False: `how` describes the difference. */
+/* Do these rows have the same bits in a call of their own? False: `how` describes the
+ * difference. */
 static bool same(const pair_call *s, size_t first, size_t n, size_t turn, int threads, char *how,
                  size_t size) {
     static const nl_arg outputs[] = {NL_Y, NL_DX, NL_DGATE};

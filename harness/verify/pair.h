@@ -16,7 +16,8 @@ typedef struct pair_call {
     int threads;
 } pair_call;
 
-/* Calls the kernel on two threads at once. False: the numbers differ from those of a call alone. */
+/* Calls the kernel on two threads at once. False: the numbers differ from those of a single
+ * call. */
 bool pair_agrees(const pair_call *s);
 
 /* May a call be made again in its buffers? */
@@ -40,7 +41,7 @@ void pair_stale(const pair_call *s, void (*allow)(const instance *in, bool write
  * input. */
 bool batch_shows(const nl_case *c);
 
-/* Runs in the process of the kernel, after its call. Computes parts of the batch again: alone and
- * with fewer neighbours, in other places, on one thread, with other stores. `how` describes the
- * first number with other bits; "": there is none. */
+/* Runs in the process of the kernel, after its call. Computes single rows of the batch again, on
+ * one thread, then its last two thirds; all at other addresses, some with other stores. `how`
+ * describes the first number with other bits; "": there is none. */
 void batch_compare(const pair_call *s, char *how, size_t size);

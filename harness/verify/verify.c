@@ -54,7 +54,7 @@ verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_
     instance in;
     if (!shared || !instance_make_in(shared, c, data, impl, scratch, where, &in))
         return failure("out of %s", "memory");
-    /* numbers: a kernel that adds to the old contents may replace NaN by 0 first */
+    /* not NaN, because a kernel that adds to the old contents may replace NaN by 0 */
     if (where == PLACE_START) in.unset = UNSET_NUMBERS, instance_fill(&in);
     char why[sizeof((verdict){0}.why)];
     const verdict v = isolate_call(&in, threads, why, sizeof why)

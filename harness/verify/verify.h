@@ -17,7 +17,7 @@ typedef struct verdict {
     double largest[NL_ARGS]; /* the largest error of each output; NAN: not compared, or bound 0 */
     size_t compared;         /* numbers compared; 0 is a failure */
     char why[320];           /* what failed and where, or why it did not run */
-    bool batches, depends;   /* was the batch varied; does a row depend on it, as `why` says? */
+    bool batches, depends;   /* batch_compare() varied the batch; bits of a row depend on it */
 } verdict;
 
 const char *outcome_name(outcome o);
@@ -27,7 +27,7 @@ verdict failure(const char *format, const char *what);
 
 verdict outputs_check(const instance *in, const answer *a);
 
-/* Calls impl on fresh buffers and checks the outputs; survives accesses beside the buffers. */
+/* Calls impl on fresh buffers and checks the outputs; survives accesses outside the buffers. */
 verdict verify(const nl_case *c, const nl_data *data, const answer *a, const nl_impl *impl,
                placement where, int threads);
 
@@ -54,7 +54,7 @@ bool examine(const nl_case *c, const nl_data *data, const nl_impl *impl, examina
  * found no smaller case. */
 bool shrink(nl_case *c, verdict *v, const nl_impl *impl, int threads);
 
-/* Threads, and callbacks that get the context. */
+/* The number of threads, and callbacks, which get the context. */
 typedef struct check_settings {
     int threads;
     void *context;

@@ -31,7 +31,7 @@ typedef struct call_record {
     bool forked, left_threads;
     char left[128];            /* another fault of the call, such as changed state; "": none */
     char batch[160];           /* batch_compare()'s answer */
-    bool exited, ended_thread; /* by exit(), by pthread_exit() */
+    bool exited, ended_thread; /* ended the process by exit(), its thread by pthread_exit() */
     int signal, code;          /* the crash's signal (0: none) and code (SIGSYS: system call) */
     int access;                /* ACCESS_... */
     char *address, *stack;     /* the accessed address; the lowest byte of the stack */
@@ -66,7 +66,8 @@ void *worker_share(size_t bytes);
 /* Fills the call record for a call of in->impl. */
 void worker_fill(call_record *s, const instance *in, int threads);
 
-/* Starts a process in worker_serve(). Returns its id, or 0. *line: the parent's end of a socket. */
+/* Starts a process that runs worker_serve(). Returns the process's id, or 0. *line: the parent's
+ * end of a socket. */
 int worker_start(call_record *s, const int output[2], int *line);
 
 /* Ends such a process and the processes that it has started; now: kills it at once. Sets *pid to

@@ -66,8 +66,8 @@ static bool copy_rung(const scan *s, const char *name, char to[64]) {
                       name);
 }
 
-/* Does this rung, or any rung, take the case on this machine? If no implementation takes the case,
- * no student's kernel can. */
+/* Does the rung of this name (NULL: any rung) accept the case on this machine? If no implementation
+ * takes the case, no student's kernel can. */
 static bool can_take(const nl_case *c, const char *name) {
     for (size_t i = 0; i < nl_impl_count(); i++) {
         const nl_impl *m = nl_impl_at(i);

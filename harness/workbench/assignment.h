@@ -23,9 +23,10 @@ typedef struct part {
     char name[80];
     double points;
     case_list cases;
-    char from_rung[64], to_rung[64]; /* ends of speed or count; "limit": only to_rung of a speed */
-    double from, to;                 /* ends of an error, in units */
-    int steps;                       /* of a speed or count */
+    char from_rung[64], to_rung[64]; /* speed, count: ends of the scale; to_rung of a speed may be
+                                        "limit" */
+    double from, to;                 /* error: ends of the scale, in units */
+    int steps;                       /* speed, count: number of steps of the scale */
 } part;
 
 /* Words of C. */

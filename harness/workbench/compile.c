@@ -98,7 +98,7 @@ bool compile_prepare(const char *file, compiled *out, char *error, size_t size) 
 
 void compile_flags(const compiled *c, command *to) {
     command_words(to, c->compiler);
-    command_words(to, BUILD_FLAGS " -UNDEBUG"); /* a student's assert() holds */
+    command_words(to, BUILD_FLAGS " -UNDEBUG"); /* keeps a student's assert() */
     if (c->own) command_words(to, BUILD_OWN_FLAGS);
     if (c->vectors) command_words(to, BUILD_VECTOR_FLAGS);
     command_words(to, flags_of(c->isa));

@@ -9,8 +9,8 @@
 #include <stdbool.h>
 #include <stddef.h>
 
-/* Like compile_kernel(), for a copy of the file, alone in its folder, that must keep the rules.
- * False: `error` names the broken rule, or the reason why the kernel does not compile. */
+/* Like compile_kernel(), but compiles a copy of the file, alone in its folder, which must keep the
+ * rules. False: `error` names the broken rule, or the reason why the kernel does not compile. */
 bool fence_kernel(const char *file, const assignment *rules, compiled *out, char *error,
                   size_t error_size);
 

@@ -170,7 +170,7 @@ static bool add_all(void *library, struct library *out, char *error, size_t size
         if (!load_accepts(m, error, size)) return false;
         if (taken(m, out->kernels, n)) {
             const char *from = load_origin(m->name, m->isa);
-            return refuse(error, size, "%s@%s is there already%s%s: choose another name", m->name,
+            return refuse(error, size, "%s@%s already exists%s%s: choose another name", m->name,
                           m->isa, from ? ", from " : "", from ? from : "");
         }
         out->kernels[n] = m;

@@ -1,6 +1,6 @@
 /* Lab 0: RMSNorm with two mistakes. TODO: find both mistakes with `normlab try`, and mend them.
- * idea   the formula as it stands: the mean of the squares, then a division for each element.
- * gain   none: the other rungs are measured against this one.
+ * idea   the formula: the mean of the squares, then rstd, then a multiplication for each element.
+ * gain   one root and one division a row; rmsnorm/naive computes them for each element.
  * fails  TODO: on which data each mistake shows.
  * SPDX-License-Identifier: MIT */
 #include "kernel.h"

@@ -9,7 +9,7 @@ typedef struct moments {
     float n, mean, m2; /* m2: the sum of (x - mean)^2 */
 } moments;
 
-/* The message of a rank that has the samples from, ..., to - 1. */
+/* The message of a rank that has the samples from `from` to `to - 1`. */
 NL_INLINE moments of_rank(nl_view v, size_t j, size_t from, size_t to) {
     moments own = {.n = (float)((to - from) * v.s)};
     for (size_t i = from; i < to; i++)
@@ -26,7 +26,7 @@ NL_INLINE moments of_rank(nl_view v, size_t j, size_t from, size_t to) {
 /* The result that both ranks compute from their two messages. a or b may have no samples. */
 NL_INLINE moments merge(moments a, moments b) {
     (void)b;
-    return a; /* TODO: n, mean and m2 of all samples, from the six numbers alone */
+    return a; /* TODO: n, mean and m2 of all samples, computed from these six numbers */
 }
 
 NL_INLINE void batchnorm(nl_view v) {

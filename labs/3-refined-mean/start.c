@@ -1,4 +1,4 @@
-/* Lab 3: refine the mean. This is layernorm/two_pass.c, right while a row's mean is near zero.
+/* Lab 3: refine the mean. This is layernorm/two_pass.c, accurate while a row's mean is near zero.
  * TODO: measure the rounding error of the mean in the second pass, and correct for it.
  *
  * idea   TODO: what this kernel does differently, and why that is right.

@@ -1,6 +1,6 @@
 /* Lab 1, a solution: the formula, with four sums instead of one.
- * idea   Four sums of squares, each over every fourth element: no sum waits for another, and each
- *        adds up a quarter of the row. One root and one division a row.
+ * idea   Four sums of squares, each of every fourth element: no sum waits for another, and each is
+ *        a quarter as long. One root and one division a row.
  * gain   The sum takes about a quarter of rmsnorm/one_pass's time, and its error falls.
  * fails  If a square leaves float's range: |x| above about 1e19.
  * SPDX-License-Identifier: MIT */

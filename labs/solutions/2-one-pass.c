@@ -1,6 +1,6 @@
 /* Lab 2, a solution: both sums around the first element.
- * idea   The variance does not depend on where zero is: the sums of d = x - K and of d^2, in one
- *        loop, with K = x_0. Then mean = K + c with c = mean(d), var = mean(d^2) - c^2, and y uses
+ * idea   Subtracting a constant K does not change the variance. One loop sums d = x - K and d^2,
+ *        with K = x_0. Then mean = K + c with c = mean(d), var = mean(d^2) - c^2, and y uses
  *        d - c: two small numbers.
  * gain   Reads the row once less than layernorm/two_pass; and no error grows with kappa.
  * fails  If x_0 is itself far from the mean, as in a row that begins with an outlier.

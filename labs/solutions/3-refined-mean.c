@@ -1,6 +1,6 @@
 /* idea   The mean as a pair, m + c: m is a float near the mean, c the mean of d = x - m, which is
  *        what m misses. The squares around m are reduced by c * sum(d); y subtracts m first, then
- *        c. Sums have blocks of 64 terms; the first sum is of x - x_0, small numbers.
+ *        c. Terms are summed in blocks of 64; the first pass sums x - x_0, small numbers.
  * gain   The error grows neither with mean/sigma nor with the length of the row; no pass is added.
  * fails  Reads x three times, as two_pass. Wrong if (x - m)^2 leaves float's range.
  * SPDX-License-Identifier: MIT */

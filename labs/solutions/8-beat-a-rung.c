@@ -1,9 +1,9 @@
-/* idea   Vectors, four in turn for each sum, and a second reading that also measures the rounding
- *        error of the mean, as layernorm/refined.c does.
+/* idea   Four vector accumulators for each sum, and a second reading that also measures the
+ *        rounding error of the mean, as layernorm/refined.c does.
  * gain   No addition waits for the previous one: the loads decide the time. x is still read three
  *        times, two of these times from the first-level cache.
- * fails  Short rows, where the ends of the loops take longer than the loops; and tensors beyond the
- *        caches, where y is read before it is written (optimized/rows_streaming.c does not).
+ * fails  Short rows, where the ends of the loops take longer than the loops; and tensors larger
+ *        than the caches, where a store first reads y's line (rows_streaming.c avoids this).
  * SPDX-License-Identifier: MIT */
 #include "vec/vec.h"
 
@@ -22,7 +22,7 @@ typedef struct sums {
     float d, squares;
 } sums;
 
-/* Sums d = x - m, and its squares if they are wanted. */
+/* Sums d = x - m and, if squares is true, d^2. */
 NL_INLINE sums sum_around(nl_view row, float m, bool squares) {
     const vf shift = vset(m);
     vf a = vset(0), b = a, c = a, d = a, aa = a, bb = a, cc = a, dd = a;

@@ -1,6 +1,6 @@
 /* BatchNorm in the vector words of vec.h: training, backward and inference. A rung passes its
- * recipe to a function below. These functions are compiled once for each instruction set: run.c
- * drives the steps, sums.c and output.c have the loops. SPDX-License-Identifier: MIT */
+ * recipe to a function below, which is compiled once for each instruction set. run.c drives the
+ * steps; the loops are in sums.c and output.c. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include "vec/vec.h"
@@ -25,7 +25,7 @@ enum {
     STRIP = 64,           /* channels whose statistics are computed together */
     SHORT = 32,           /* channels with fewer values per sample are read as columns */
     PIECE = 256,          /* rows of columns summed in float; pieces are added in double */
-    BLOCK = 16,           /* rows summed separately, then added to the piece's earlier blocks */
+    BLOCK = 16,           /* rows of a block; blocks are summed separately, then added up */
     SPAN = 16384,         /* elements of a channel in a piece, if channels are runs */
     RUN = 16 * SUM_BLOCK, /* elements of a run summed in float; these sums are added in double */
     CACHED = 524288,      /* bytes of x (and dy) that stay in a core's cache between two readings */
@@ -35,7 +35,7 @@ enum {
 static const nl_threshold batch_thresholds[]
     __attribute__((unused)) = {{NL_OF_N, TILE_ROWS},
                                {NL_OF_N, BLOCK},
-                               {NL_OF_N, 2 * BLOCK}, /* the output joins rows */
+                               {NL_OF_N, 2 * BLOCK}, /* from here on the output joins rows */
                                {NL_OF_N, PIECE},
                                {NL_OF_C, STRIP},
                                {NL_OF_COLUMNS, VLEN},

@@ -4,8 +4,8 @@
 
 enum { PAIR = 2 * VLEN };
 
-/* The coefficients of y, for the channel of a run or for a vector of columns. Unless the
- * coefficients are held, each vector loads them. */
+/* The coefficients of y, for the channel of a run or for a vector of columns. If `held` is false,
+ * each vector loads its coefficients. */
 typedef struct coefficients {
     bool held;
     vf m, a, b, gain, bias;

@@ -20,8 +20,8 @@ NL_INLINE void from_sums(const work *w, strip *s) {
     }
 }
 
-/* Sums are certain if they did not overflow, did not underflow (harmless if eps is large), and if m
- * was off by less than sigma, so that var lost at most one bit. */
+/* Sums are certain if they neither overflowed nor underflowed (underflow is harmless if eps is
+ * large), and if m was off by less than sigma, so that var lost at most one bit. */
 NL_INLINE bool in_range(const work *w, double squares) {
     const double small = w->v.eps < 0x1p-96f ? 0x1p-96 : 0;
     return (int)(squares >= small) & (int)(squares <= (double)FLT_MAX);
@@ -75,8 +75,8 @@ NL_COLD void put_in_double(channels k, bool in_place) {
     }
 }
 
-/* Reads a strip's uncertain channels again: around the mean from their sums, or in double. True if
- * a channel was computed in double; its m is NaN, the mark for put_in_double(). */
+/* Reads a strip's uncertain channels again: around the mean that their sums gave, or in double.
+ * True if a channel was computed in double; its m is NaN, the mark for put_in_double(). */
 NL_COLD bool read_again(const work *w, strip *s) {
     const strip old = *s;
     channels all = {.w = w, .j = s->j, .end = s->j + s->count, .what = SUMS};

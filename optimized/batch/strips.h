@@ -59,7 +59,7 @@ NL_INLINE void merge(const work *w, strip *s) {
         }
 }
 
-/* A strip of gamma or beta; for NULL, `own`, filled with `fill`. */
+/* A strip of gamma or beta. If `all` is NULL, returns `own`, filled with `fill`. */
 NL_INLINE const float *strip_of(const float *all, const strip *s, float fill, float *own) {
     for (size_t i = 0; !all && i < STRIP; i++) own[i] = fill;
     return all ? all + s->j : own;

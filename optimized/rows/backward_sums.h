@@ -19,9 +19,10 @@ typedef struct backward_recipe {
     bool streaming; /* stores dx past the caches */
 } backward_recipe;
 
-/* A row's sums have one vector each in any block, so dx has the same bits in all blocks. dgamma and
- * dbeta are summed in float, first over a block, then over PIECE_ROWS rows. These pieces' sums are
- * added with their rounding errors, so the error does not grow with the number of rows. */
+/* Each sum of a row is one vector in blocks of any size, so dx has the same bits in all blocks.
+ * dgamma and dbeta are summed in float, first over a block, then over PIECE_ROWS rows. These
+ * pieces' sums are added with their rounding errors, so the error does not grow with the number of
+ * rows. */
 enum { BLOCK_ROWS = 4, STEP = 4 * VLEN, PIECE_ROWS = STEP };
 
 /* Rows are summed in pieces of PIECE columns, as in rows.h. Longer rows are processed one by one,

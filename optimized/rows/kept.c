@@ -1,6 +1,6 @@
 /* 16-bit rows, converted once: summing a row stores its x - K as floats, and writing the row reads
- * these floats. One loop sums one row and writes another. A row is at most one block of sums.
- * SPDX-License-Identifier: MIT */
+ * these floats. One loop sums one row and writes another. A row is at most one block (SUM_BLOCK
+ * elements) long. SPDX-License-Identifier: MIT */
 #include "output.h"
 #include "vec/lines.h"
 
@@ -108,7 +108,8 @@ NL_INLINE void prefetch_both(nl_view row, size_t i, row_recipe q) {
     }
 }
 
-/* Writes a row from its kept floats, and in the same loop sums and keeps another row. */
+/* Writes a row from its kept floats, and in the same loop sums another row and stores its
+ * floats. */
 NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view next, float *to,
                               float guess, row_recipe q) {
     const vf m = vset(guess);
@@ -129,7 +130,7 @@ NL_INLINE totals put_and_keep(nl_view row, const float *kept, stats s, nl_view n
     return keep_rest(t, next, to, odd + end, m);
 }
 
-/* Keeps row r again, around another mean. Rare. */
+/* Stores x - m of row r again, with another mean m. Rare. */
 NL_COLD void keep_again(const nl_view *v, size_t r, float *kept, float m) {
     keep_row(nl_row(*v, r), kept, m);
 }
@@ -145,8 +146,9 @@ NL_INLINE stats kept_stats(const nl_view *v, size_t r, double per_c, float *kept
  * address bits of adjacent rows: a load waits for an earlier store with the same low 12 bits. */
 typedef float kept_row[KEPT + 16 + 1024 / 3 / 16 * 16] __attribute__((aligned(64)));
 
-/* While row r is kept, row r - 2 is written, and row r - 1's statistics and row r + 1's guess are
- * computed. Both are chains of dependent operations, which take as long as twenty vectors. */
+/* While row r is summed and stored as floats, row r - 2 is written, and row r - 1's statistics and
+ * row r + 1's guess are computed. Both are chains of dependent operations, which take as long as
+ * twenty vectors. */
 NL_INLINE void all_rows(nl_view v, row_recipe q) {
     assume(q.statistics == CERTIFIED);
     const nl_view whole = v;

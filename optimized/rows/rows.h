@@ -42,7 +42,8 @@ static const nl_threshold kept_thresholds[]
 NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
 /* For rows of at most SHORT vectors, without a residual or a cast (together.c). Computes VLEN rows
- * at a time, with gamma and beta of up to HELD vectors in registers; up to FEW rows one by one. */
+ * at a time, with gamma and beta of up to HELD vectors in registers; up to FEW rows are computed
+ * one by one. */
 enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
 #define rows_short_forward NL_OF_ISA(rows_short_forward)
@@ -85,8 +86,8 @@ NL_INLINE bool rows_share(const nl_view *v, size_t bytes) {
     return ((uintptr_t)v->y | (v->c | y.row | y.outer) * nl_dtype_size(v->t)) % bytes != 0;
 }
 
-/* The longest row for which missing parameters are filled in, in bytes and in elements. In f32 row
- * and parameters fit a first-level cache. */
+/* The longest row for which missing parameters are filled in, in bytes and in elements. In f32 such
+ * a row and its parameters fit a first-level cache. */
 enum { FILLED_BYTES = 8192, FILLED = FILLED_BYTES / 2 };
 
 /* Is this the common case, but without gamma or (LayerNorm) beta, and are there at least as many

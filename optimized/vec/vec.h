@@ -4,7 +4,7 @@
  * or fewer at the end of a row. No byte past the real lanes is accessed.
  *
  *     vset(f)                f in every lane
- *     vfma(a, b, c)          a * b + c, rounded once where the processor can, else twice
+ *     vfma(a, b, c)          a * b + c, rounded once if the ISA has FMA, otherwise twice
  *     vload(t, p, i, k)      elements i .. i + k - 1 of an array of t; zero in the other lanes
  *     vstore(t, p, i, k, v)  stores k lanes in these elements, rounded to t
  *     vstream(t, p, i, v)    stores all lanes, past the caches if the ISA can; p + i is aligned

@@ -2,7 +2,7 @@
 import slide
 
 SOURCE = "growth"
-CLIFF = 1.5  # a cliff: the time grows by over 1.5 times the limit's factor
+CLIFF = 1.5  # a cliff: the time per element grows by a factor of over 1.5, and of over 1.5 times the limit's
 LAYERS = {"1": "1 row", "64": "64 rows", "4096": "4096 rows", "262144": "262144 rows"}
 
 

@@ -19,7 +19,7 @@ def saving(log_ratio):
 
 
 def passes(results, facts):
-    """The passes on the kernels of these facts, in order of time: (seconds, {race: row})."""
+    """The passes that timed the kernels with the hash in `facts`, in order of time: (seconds, {race: row})."""
     found = []
     for path in results.glob("evidence/*/*/races.csv"):
         known = files.facts_of(path.with_name("machine.txt"))

@@ -8,7 +8,7 @@ from ._arrays import bfloat16
 
 
 def _levels(tensor: Tensor) -> list[int]:
-    """Number of rows at each level of strides, innermost first. More than two: the library cannot use the tensor."""
+    """Number of rows at each level of strides, innermost first. The library cannot use a tensor of over two levels."""
     axes = [(by, count) for by, count in zip(tensor.stride()[-2::-1], tensor.shape[-2::-1]) if count != 1]
     if tensor.shape[-1] != 1 and tensor.stride(-1) != 1:
         return [0, 0, 0]

@@ -13,7 +13,7 @@ _PROGRAM = join(dirname(__file__), "normlab")
 
 class Measurement(NamedTuple):
     """The result of an implementation on a case. Times are of one call, in nanoseconds; numbers that do not exist
-    are NaN. Intervals hold the true median with 95 % confidence (docs/measuring.md)."""
+    are NaN. Intervals contain the true median with 95 % confidence (docs/measuring.md)."""
 
     case: str
     impl: str
@@ -60,7 +60,7 @@ Interval = tuple[float, float, float]  #: a median, and the ends of its 95 % con
 
 
 class Race(NamedTuple):
-    """What a race measured. Its functions take turns in rounds. All intervals hold together with 95 % confidence."""
+    """What a race measured. Its functions alternate in rounds. All intervals together are right with 95 % confidence."""
 
     ns: list[Interval]  #: time of one call of each function
     log_ratios: list[Interval]  #: log(time / time of the first function), within rounds
@@ -100,7 +100,7 @@ _RACER = "import json, sys, normlab._core as c; print(json.dumps(c.race_cases(*j
 
 
 def _only(glob: "str | None", spelling: str) -> "str | None":
-    """The only implementation that accepts a case and whose name matches `glob`; a name without wildcards as it is."""
+    """The only implementation that accepts a case and whose name matches `glob`. Returns a plain name as it is."""
     if glob is None or not set("*?[,") & set(glob):
         return glob
     from fnmatch import fnmatchcase

@@ -31,7 +31,7 @@ from torch.nn import functional as F
 from . import _operators
 
 _FLOATS = (torch.float32, torch.float16, torch.bfloat16)
-# The eps of F.rms_norm(eps=None): FLT_EPSILON since January 2025, before finfo(type).eps, with which this y is small.
+# The eps of F.rms_norm(eps=None): FLT_EPSILON since January 2025; finfo(type).eps in older versions, where y is small.
 _EPS = {kind: 2.0**-23 if F.rms_norm(torch.full((1,), 2.0**-7, dtype=kind, device="cpu"), (1,)) > 0.5
         else torch.finfo(kind).eps for kind in _FLOATS}
 

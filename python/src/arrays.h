@@ -1,5 +1,5 @@
 /* NumPy arrays as the arguments of a call: dtype, shape and layout. The library checks the rest.
- * SPDX-License-Identifier: MIT */
+ * "Raised" means that a Python exception is set. SPDX-License-Identifier: MIT */
 #pragma once
 
 #define PY_SSIZE_T_CLEAN
@@ -15,7 +15,8 @@
 
 #include "layer.h"
 
-/* A new reference to an array. normlab._arrays converts other objects, uncopied. NULL: raised. */
+/* A new reference to an array. normlab._arrays converts other objects, without a copy. NULL:
+ * raised. */
 PyArrayObject *array_from(PyObject *given, const char *name);
 
 /* A new reference to a result: a PyTorch tensor if x is a tensor, else the array. NULL:
@@ -35,8 +36,8 @@ bool array_parameters(PyArrayObject *a, const char *name, nl_problem *p, PyArray
 bool array_fits(PyArrayObject *a, const char *name, nl_arg arg, const nl_problem *p,
                 PyArrayObject *x);
 
-/* Checks also the type, and that an output is writable. A tensor of a row norm need not be in C
- * order; the problem gets its strides. False: raised. */
+/* Like array_fits(), but checks also the type, and that an output is writable. A tensor of a row
+ * norm need not be in C order: its strides go into the problem. False: raised. */
 bool array_suits(PyArrayObject *a, const char *name, nl_arg arg, nl_problem *p, PyArrayObject *x);
 
 /* Merges the axes before the last, innermost first, if the step of an axis is the extent of the

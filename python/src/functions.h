@@ -1,4 +1,4 @@
-/* The functions of normlab._core; _core.pyi has their arguments. NULL: raised.
+/* The functions of normlab._core; _core.pyi has their arguments. NULL: a Python exception is set.
  * SPDX-License-Identifier: MIT */
 #pragma once
 
@@ -14,8 +14,8 @@ FAST_FUNCTION(layers_forward);
 FAST_FUNCTION(layers_backward);
 
 /* Calls nl_forward() of a row norm with tensors of PyTorch, whose types, devices and shapes the
- * caller has checked; y and total are in C order. Returns False, with nothing written, if
- * the rows or parameters lie so that a copy is needed, or if there are no features. */
+ * caller has checked; y and total are in C order. Returns False, with nothing written, if the
+ * strides of rows or parameters require a copy, or if there are no features. */
 PyObject *tensors_forward(PyObject *self, PyObject *const *args, Py_ssize_t count);
 
 /* Arguments: the storage type of the result, then as in call.h; the judge gets two more (judge.c)

@@ -19,7 +19,7 @@ static PyObject *mistakes(const judgement *j) {
     return list;
 }
 
-/* The fields of normlab.OtherBatch; None: there is no other batch. Prints them too. */
+/* The fields of normlab.OtherBatch, which are also printed to `out`. None: no other batch. */
 static PyObject *compared(const judgement *j, const npy *part, size_t first, FILE *out) {
     if (!part) Py_RETURN_NONE;
     const batches b = batches_compare(j, part, first);

@@ -69,8 +69,8 @@ PyObject *layers_forward(PyObject *self, PyObject *const *args, Py_ssize_t count
     return call_release(&k), y;
 }
 
-/* Computes the statistics that forward would have saved. y gets its own memory, because dx, which
- * nl_backward() has not checked yet, must not hold it. */
+/* Computes the statistics that forward would have saved. y gets its own memory, not that of dx,
+ * because nl_backward() has not checked dx yet. */
 static bool recompute(const call *k, float *mean, float *rstd) {
     nl_problem p = k->p;
     p.pass = NL_FORWARD, p.parameters = NL_F32, p.y_stride = (nl_stride){0};

@@ -19,7 +19,7 @@ def gain_of(name, gamma):
 
 
 def statistics(x, axes, eps, centred=True):
-    """mean, rstd and xhat, with all axes kept."""
+    """mean, rstd and xhat; a reduced axis has length 1."""
     x = x.astype(wide)
     mean = x.mean(axis=axes, keepdims=True) if centred else np.zeros((1,) * x.ndim, wide)
     rstd = 1 / np.sqrt(((x - mean) ** 2).mean(axis=axes, keepdims=True) + wide(np.float32(eps)))

@@ -201,7 +201,7 @@ class OddRMSNorm(LlamaRMSNorm):
 
 @pytest.mark.parametrize("dtype", [torch.float32, torch.bfloat16])
 def test_swap(dtype):
-    """After swap() a model learns the same, with its old optimizer."""
+    """After swap() a model trains as it did before, with its old optimizer."""
     torch.manual_seed(2)
     theirs = torch.nn.Sequential(
         torch.nn.Linear(8, 16), LlamaRMSNorm(16), torch.nn.LayerNorm(16), torch.nn.Linear(16, 16), GemmaRMSNorm(16),
@@ -273,7 +273,7 @@ def test_swap_keeps_the_rounding():
 @pytest.mark.parametrize("make, shape", [(lambda: nlt.LayerNorm(16), (0, 16)), (lambda: nlt.RMSNorm(16), (3, 0, 16)),
                                          (lambda: nlt.BatchNorm2d(16).eval(), (0, 16, 2, 2))])
 def test_gradients_of_no_rows_are_zero(make, shape):
-    """The library writes no sums if there are no rows, so the memory must not show what it held before."""
+    """The library writes no sums if there are no rows, so the package must return zeros, not old memory."""
     for _ in range(50):
         module, junk = make(), [torch.full((16,), 7.25) for _ in range(8)]
         del junk
@@ -299,7 +299,7 @@ def calls_with_each_tensor():
 @pytest.mark.parametrize("gradient", [False, True])
 @pytest.mark.parametrize("name, call", list(calls_with_each_tensor()))
 def test_no_tensor_may_lack_memory(name, call, gradient):
-    """The result of such a call would be memory that nobody wrote. PyTorch's layers refuse the device meta as well."""
+    """With a tensor that has no memory a call would return unwritten memory. PyTorch's layers refuse meta as well."""
     shape = (3, 8) if name in ("input", "residual", "gate") else (8,)
 
     def freed(_, offset=0):

@@ -23,7 +23,8 @@
 #define FRESH .gain = {'c', 1, 0}, .beta = {'c', 0, 0}
 #define NORMAL \
     { 'n', 0, 1 }
-/* Tests that use N(0, 1), all types, all outputs, and all arguments that the kernel takes. */
+/* For a test that fills all inputs with N(0, 1), runs every type, passes every argument that the
+ * kernel takes, and compares every output. */
 #define ANY_KERNEL                                                                   \
     .types = F32 | F16 | BF16, .x = NORMAL, .residual = NORMAL, .dy = NORMAL, FRESH, \
     .cases = {"64x1024"}, .compares = ALL_OUTPUTS, .own_options = true

@@ -13,9 +13,9 @@ typedef struct fill {
     double a, b;
 } fill;
 
-/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: the same,
- * but a NaN passes, and want that is not finite is skipped. SQUARES: the sum of squared errors is
- * at most rtol times the sum of want^2. NORM: in forward CLOSE, relative to want or want - beta,
+/* CLOSE: every |got - want| <= atol + rtol |want|, which fails for a NaN. FINITE: as CLOSE, but a
+ * NaN passes, and elements whose want is not finite are skipped. SQUARES: the sum of squared errors
+ * is at most rtol times the sum of want^2. NORM: in forward CLOSE, relative to want or want - beta,
  * whichever is larger; in backward SQUARES with rtol^2. */
 typedef enum rule { CLOSE, FINITE, SQUARES, NORM } rule;
 
@@ -34,8 +34,8 @@ typedef struct acceptance {
     const char *cases[ACCEPTANCE_CASES]; /* rows x features, and options */
     unsigned compares;                   /* NL_BIT() of each compared output */
     int more_seeds;
-    bool own_options; /* also sets the options of the case on which normlab's check fails */
-    bool jacobian;    /* one call per element: dy is 1 there, else 0 */
+    bool own_options; /* adds options of the suspect's own case: residual, no-..., in-place */
+    bool jacobian;    /* makes a call for each element, with dy 1 at this element and 0 elsewhere */
 } acceptance;
 
 extern const acceptance acceptances[ACCEPTANCES];

@@ -12,7 +12,8 @@
 
 enum { STAGES = 64, FORMULA_ROWS = 16, LARGE = 1 << 17 };
 
-/* Appends the options of the suspect's own case that belong to its call. */
+/* Appends options of the suspect's own case: always[] to any test's case, and other[] if the test
+ * has own_options. */
 static void own_options(const acceptance *t, const suspect *k, char *text, size_t size) {
     static const char *const always[] = {"cast-before-weight", "biased-running-var", "threads="},
                              *const other[] = {"residual", "no-", "in-place"};

@@ -25,7 +25,7 @@ static bool make_buffers(stage *g) {
     return true;
 }
 
-/* The outputs that a right kernel stores. */
+/* Computes the outputs that a right kernel stores: the expected values, rounded to their types. */
 static bool make_rounded(stage *g) {
     size_t most = 0;
     for (nl_arg o = 0; o < NL_ARGS; o++) {

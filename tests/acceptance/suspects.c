@@ -27,7 +27,8 @@ static bool parse(suspect *k, const char *text) {
            (fprintf(stderr, "%s: %s\n", text, error), false);
 }
 
-/* Verifies the suspect on its own case. If this fails, shrinks the case while it still fails. */
+/* Verifies the suspect on its own case. If the suspect fails, shrinks the case while the suspect
+ * still fails. */
 static outcome try_own(suspect *k) {
     nl_data data;
     answer want;
@@ -54,8 +55,8 @@ bool suspects_add_mutants(suspects *all) {
     return true;
 }
 
-/* Finds the first of these cases that the kernel fails, and makes the case smaller. False: the
- * kernel's numbers are right, and the fault is something else, such as speed. */
+/* Finds the first of these cases that the kernel fails, and shrinks the case. False: the kernel's
+ * numbers are right, so its fault is of another kind, such as low speed. */
 static bool find_case(suspect *k, const case_list *cases) {
     for (size_t i = 0; i < cases->count; i++) {
         k->own = cases->items[i];
@@ -74,8 +75,8 @@ static const nl_impl *open_kernel(const char *library) {
     return kernel ? kernel(0) : NULL;
 }
 
-/* Compiles the file, and adds its kernel if the kernel fails a case of `spellings`, separated by
- * spaces. Compiles for one width of vectors, because the smallest case depends on the width. */
+/* Compiles the file, and adds its kernel if the kernel fails one of the cases in `spellings`, which
+ * spaces separate. Compiles for one vector width, since the smallest case depends on the width. */
 static bool add_lab(suspects *all, const char *file, char *spellings) {
     case_list cases = {0};
     char error[700] = "it has no kernel";
@@ -146,7 +147,7 @@ bool suspects_add_museum(suspects *all) {
     return ok;
 }
 
-/* Finds the smallest of these shapes on which the formula is beyond the bound. */
+/* Finds the smallest of the shapes below on which the formula's error exceeds the bound. */
 static bool formula_is_wrong(suspect *k, nl_op op, nl_pass pass) {
     static const char *const types[] = {"f32", "bf16"}, *const shapes[] = {"1x1", "1x2", "2x1",
                                                                            "1x3", "2x2", "3x2",

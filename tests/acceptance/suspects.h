@@ -12,10 +12,10 @@ typedef struct suspect {
     char name[96];
     nl_case own;
     nl_impl impl;
-    bool mutated; /* impl is made from w before each test */
+    bool mutated; /* mutant_kernel(..., w) makes impl anew before each test */
     wrong w;
     char formula[32]; /* name of the mistake; impl is not called */
-    const char *when; /* "called again and again" if one call passes; else NULL */
+    const char *when; /* "called again and again" if one verified call passes; else NULL */
     fate fates[ACCEPTANCES];
     int examined; /* number of tests that ran the suspect */
 } suspect;
@@ -25,15 +25,15 @@ typedef struct suspects {
     size_t count;
 } suspects;
 
-/* Each function adds one group. pairs: a kernel's file, then cases; the kernel should fail one of
- * them. False: an error, such as too little memory. */
+/* Each function adds one group. pairs: for each kernel its file, then the cases of its assignment,
+ * one of which the kernel should fail. False: an error, such as too little memory. */
 bool suspects_add_mutants(suspects *all);
 bool suspects_add_labs(suspects *all, char **pairs, int count);
 bool suspects_add_museum(suspects *all);
 bool suspects_add_formulas(suspects *all);
 bool suspects_add_right(suspects *all);
 
-/* A case with its answer, in memory where an access a few bytes beside a buffer does no harm. */
+/* A case with its answer, in memory where an access a little outside a buffer does no harm. */
 typedef struct stage {
     nl_case c;
     nl_data data;
@@ -57,5 +57,5 @@ void stage_free(stage *g);
 bool stage_run(stage *g, const suspect *k);
 const double *stage_got(stage *g, const suspect *k, nl_arg output);
 
-/* Is an output beyond the bound? */
+/* Is the error of an output beyond its bound? */
 bool stage_is_wrong(stage *g, const suspect *k);

@@ -1,4 +1,4 @@
-/* Tests the .npy writer: files can be read back, and a file is complete or absent.
+/* Tests the .npy writer: its files can be read back, and a failed write leaves no incomplete file.
  * SPDX-License-Identifier: MIT */
 #include "base/npy.h"
 #include "folder.h"
@@ -113,7 +113,7 @@ Test(npy_write, a_full_disk) {
     }
 }
 
-/* If one of several files fails, none is written. Links stay links, and files keep their mode. */
+/* If one of several files cannot be written, none is. Links stay links; files keep their mode. */
 Test(npy_write, several_and_links) {
     char missing[600], link[600], error[512] = "";
     snprintf(missing, sizeof missing, "%s/no such folder/a.npy", folder);

@@ -76,7 +76,8 @@ Test(stats, impossible) {
     cr_expect(!stats_impossible(faster, INFINITY, 0.02) && !stats_impossible(faster, NAN, 0));
 }
 
-/* The half-width 0.04 plus the band 0.02 must shrink to 0.03, by half: four times the rounds. */
+/* The half-width 0.04 plus the band 0.02 must shrink by half, to 0.03. This takes four times as
+ * many rounds. */
 Test(stats, rounds_to_go) {
     estimate wide = {0.03, -0.01, 0.07}, clear = {0.5, 0.4, 0.6};
     cr_expect(stats_rounds_to_go(wide, 0.02, 0.001, 10) == 30);
@@ -107,8 +108,8 @@ Test(stats, difference_by_hand) {
               fabs(e.low + e.high - 8) < 1e-9);
 }
 
-/* Compares passes of one program with as many other passes of the same program. About 1 % may be
- * called different. */
+/* Compares passes of one program with as many other passes of the same program. About 1 % of these
+ * comparisons may find a difference. */
 Test(stats, coverage_of_differences) {
     enum { POOLS = 20000, MOST = 9 };
     for (size_t n = 2; n <= MOST; n++) {

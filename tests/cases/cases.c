@@ -97,7 +97,7 @@ Test(cases, options_and_paths) {
     }
 }
 
-/* In backward dx may overwrite dy or dresidual. The running statistics are absent only together. */
+/* In backward dx may overwrite dy or dresidual. If one running statistic is absent, both are. */
 Test(cases, arguments_of_a_pass) {
     expect("layernorm/backward/f32/2x3/nan/residual/in-place",
            "layernorm backward f32 2 3 1 nan residual over-dy");

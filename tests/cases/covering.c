@@ -58,7 +58,7 @@ Test(covering, any_three_that_can_meet_do) {
         }
         table.first[FEW] = all;
         for (size_t a = 0; a < all; a++) {
-            /* the first class of a dimension meets all classes, so that rows exist */
+            /* the first class of a dimension may meet any class, so that some rows are possible */
             const bool free = a == table.first[0] || a == table.first[1] || a == table.first[2] ||
                               a == table.first[3] || a == table.first[4];
             table.factor[a] = free ? 1 : 1 + (size_t)(random_uniform(seed, next++) * 5);

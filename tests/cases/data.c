@@ -1,5 +1,6 @@
-/* Tests the generator: the words of Philox, the moments of the data, and the same bytes of every
- * kind for every machine, call and number of threads. SPDX-License-Identifier: MIT */
+/* Tests the generator: the words of Philox, and the moments of the data. Each kind of data has the
+ * same bytes on every machine, in every call and with any number of threads.
+ * SPDX-License-Identifier: MIT */
 #include "base/npy.h"
 #include "cases/case.h"
 #include "folder.h"
@@ -21,13 +22,13 @@ static float value(const trial *m, nl_arg s, size_t i) {
     return nl_load(is_tensor(s) ? m->c.problem.dtype : NL_F32, m->data.input[s], i);
 }
 
-/* Element e of group g plus its residual. */
+/* Element e of group g plus the element's residual, if any. */
 static float x(const trial *m, size_t g, size_t e) {
     size_t i = element(&m->c.problem, g, e);
     return value(m, NL_X, i) + (m->c.residual ? value(m, NL_RESIDUAL, i) : 0);
 }
 
-/* Cached numbers equal computed ones, and another seed gives other numbers. */
+/* Numbers from the cache equal computed numbers, and another seed gives different numbers. */
 Test(data, numbers_that_are_kept) {
     enum { COUNT = 1000 };
     double before[COUNT], other = NAN;
@@ -57,7 +58,7 @@ Test(data, philox) {
     random_seed(0);
 }
 
-/* libm's normal distribution function maps each normal number to its uniform number. */
+/* The normal distribution function, by libm, maps each normal number back to the uniform number. */
 Test(data, distributions) {
     for (uint64_t i = 0; i < 200000; i++) {
         double u = random_uniform(3, i), z = random_normal(3, i), tail = fmin(u, 1 - u);
@@ -127,7 +128,7 @@ Test(data, same_bytes_everywhere) {
 }
 
 /* The mean of 65536 numbers, and the mean square and mean size of their deviations, are within five
- * standard errors. Parameters are not constant and mean(dy) is not 0, so that mistakes show. */
+ * standard errors of theory. Parameters vary and mean(dy) is not 0, so that mistakes show. */
 Test(data, moments) {
     static const struct {
         const char *text;
@@ -165,8 +166,9 @@ Test(data, moments) {
     }
 }
 
-/* Float sums of x and x^2 are exact forwards, backwards and shuffled. With an even size the mean
- * and the variance are exact, too; with an odd size only the mean of a centred layer. */
+/* Float sums of x and x^2 are exact in each order: forwards, backwards and shuffled. If the group's
+ * size is even, the mean and the variance are exact, too. If the size is odd, only the mean is
+ * exact, and only in a centred layer. */
 static void check_exact(const trial *m, size_t g) {
     const size_t size = group_size(&m->c.problem), prime = 2654435761;
     double sum = 0, squares = 0;
@@ -210,7 +212,7 @@ Test(data, exact) {
     cases_free(&list);
 }
 
-/* gamma from a file beside x's file is stored in the parameters' type. */
+/* gamma that a file gives, like x, is stored in the parameters' type. */
 Test(data, gamma_of_a_file) {
     enum { C = 700 };
     const size_t shape[] = {1, C};

@@ -64,7 +64,8 @@ Test(case_lists, long_lists, .timeout = 60) {
     cases_free(&list);
 }
 
-/* Repeated cases count towards the limit, since they take time: this list of 2^40 copies ends. */
+/* Repeated cases count towards the limit, since reading them takes time: without this, the list of
+ * 2^40 copies below would take forever. */
 Test(case_lists, endless) {
     char text[300] = "rmsnorm/forward/f32/1x1/nan";
     case_list list = {.tried = CASES_MAX - 100};

@@ -81,7 +81,8 @@ Test(suite, models_have_options) {
     }
 }
 
-/* With any seed, each of n, c and s is large in some case with each option. */
+/* With any seed and for each option, some case has a large n, some case a large c, and some case a
+ * large s. */
 Test(suite, large_cases_have_options) {
     static const char *const options[] = {"in-place", "no-gamma", "threads=", "eps=", "skew-x="};
     enum { OPTIONS = sizeof options / sizeof *options };
@@ -107,7 +108,7 @@ Test(suite, large_cases_have_options) {
     }
 }
 
-/* Kernels that were wrong only on such sizes once passed. */
+/* Kernels that were wrong only with a model's width and very many rows once passed the suite. */
 Test(suite, models_widths_have_many_rows) {
     enum { SIZES = 6 };
     case_list list = {0};
@@ -158,7 +159,7 @@ Test(suite, has_every_threshold) {
     cr_assert(thresholds > 0 || !nl_find("optimized/rows_simd", NULL));
 }
 
-/* A loaded kernel's thresholds get cases even where exact data would have too many elements. */
+/* A loaded kernel's thresholds get cases even if they are too large for exact data. */
 Test(suite, large_thresholds_have_cases) {
     static const nl_threshold of_rows[] = {{NL_OF_C, 3 << 19}, {NL_OF_ELEMENTS, 6 << 20}, {0}};
     static const nl_threshold of_batch[] = {{NL_OF_S, 3 << 20}, {NL_OF_ELEMENTS, 6 << 20}, {0}};
@@ -274,8 +275,9 @@ static bool differ(const case_list *in, nl_op op, nl_pass pass, nl_arg a, nl_arg
     return false;
 }
 
-/* Any two tensors have different strides in some case, also with an `inner` of 17 or more (more
- * rows than a kernel takes at once) and, unless one may overwrite the other, in place. */
+/* Any two tensors have different strides in a case out of place, and in one whose `inner` is 17 or
+ * more (more rows than a kernel takes at once). If neither tensor may overwrite the other, they
+ * also have different strides in a case in place. */
 Test(suite, every_two_tensors_have_different_strides) {
     for (nl_op op = 0; op < NL_OPS; op++)
         for (nl_pass pass = NL_FORWARD; pass <= NL_BACKWARD && !nl_layers[op].by_channel; pass++)
@@ -323,7 +325,8 @@ static unsigned special_inputs(const nl_case *c) {
     return special;
 }
 
-/* Returns an option of this case that its layer, pass and type have only with strides; or NULL. */
+/* Returns an option of this case that no case of the same layer, pass and type has without strides;
+ * or NULL. */
 static const char *missing_without_strides(const nl_case *strided) {
     bool in_place = false, residual = false;
     unsigned absent = strided->absent, special = special_inputs(strided);

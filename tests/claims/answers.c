@@ -78,7 +78,7 @@ Test(answers, outcomes) {
                   claim_outcome_name(table[i].outcome));
     }
     cr_expect(seen == (1 << CLAIM_OUTCOMES) - 1, "not every outcome was reached");
-    /* Counts have no value that means no difference, so a count is never "the other way round". */
+    /* No count means "no difference", so the answer to a claim about counts is never OTHER_WAY. */
     const claim *c = claim_with("scans", (predicate){2, 2}, 0, 1, &(estimate){1, 1, 1});
     cr_expect(claim_outcome_of(c, &c->at[0]) == LESS);
 }
@@ -173,8 +173,8 @@ Test(answers, sentences) {
          "FAILS: There is no difference: SIMD. In other settings the effect is smaller than "
          "claimed: "
          "RMSNorm saves 5 % (unfused)."},
-        /* The interval's end towards the nearest verdict decides, even if its other end is nearer
-         * to a bound of the claim. */
+        /* The interval's end towards the nearest verdict decides, even if the interval's other end
+         * is nearer to a bound of the claim. */
         {"saving",
          slower,
          {{1, -12, 20}},

@@ -54,7 +54,7 @@ Test(claims, verdicts) {
     cr_expect(seen == 15, "not every verdict was reached");
 }
 
-/* A NaN anywhere, also in the predicate, leaves the claim unresolved. */
+/* A NaN in the interval or in the predicate leaves the claim unresolved. */
 Test(claims, nan_decides_nothing) {
     static const estimate bad[] = {{NAN, NAN, NAN}, {5, NAN, 6}, {5, 4, NAN}};
     static const predicate expected[] = {{0, INFINITY}, {-INFINITY, 10}, {5, 5}, {4, 6}};
@@ -85,7 +85,8 @@ Test(claims, figures) {
     cr_expect(claim_decide(f.wide, (predicate){0, 50}, 0, 2) == UNRESOLVED, "an infinite band");
 }
 
-/* The RMSNorm paper's savings in %, and LayerNorm's share of a step from its times. */
+/* The RMSNorm paper's savings in %, and LayerNorm's share of a step, computed from the paper's
+ * times. */
 Test(claims, paper) {
     static const double printed[][3] = {{24.7, 25.9, 40.0}, {34.0, 33.4, 39.7}, {11.0, 12.0, 50.2},
                                         {6.9, 9.3, 15.3},   {15.1, 15.8, 19.6}, {40.8, 63.9, 82.4},
@@ -105,7 +106,7 @@ Test(claims, paper) {
     cr_expect(fabs(t.seconds - 0.3) < 1e-12 && fabs(t.error - 0.7 * sqrt(0.02)) < 1e-12);
 }
 
-/* A full buffer ends between two characters of UTF-8. */
+/* A text that fills its buffer is cut between two characters of UTF-8, not within one. */
 Test(claims, cut_between_characters) {
     static const char *const table[][2] = {
         {"", ""},
@@ -178,7 +179,7 @@ Test(claims, wrong_ones_do_not_race) {
 }
 
 /* Simulates passes with a true log ratio of 0. The noise between sittings has a tail and is three
- * times the noise between passes, so an interval from the latter alone would often miss 0. */
+ * times the noise between passes, so an interval from the passes' noise only would often miss 0. */
 static bool holds_zero(uint64_t stream, size_t sittings, size_t passes, bool known) {
     claim c = {.q = quantity_find("speedup"), .expected = {0, INFINITY}, .share = 1, .settings = 1};
     evidence e = {.passes = sittings * passes};
@@ -272,7 +273,7 @@ Test(claims, visits_are_chosen_without_bias) {
         }
         sum += race_row_of(visits, VISITS).ratio;
     }
-    cr_expect(fabs(sum / TRIES) < 0.0006, "%g", sum / TRIES); /* by a's time alone: 0.016 */
+    cr_expect(fabs(sum / TRIES) < 0.0006, "%g", sum / TRIES); /* 0.016 if a's time chose */
 }
 
 Test(claims, passes_of_several_visits_replace_others) {
@@ -296,8 +297,8 @@ Test(claims, passes_of_several_visits_replace_others) {
     }
 }
 
-/* Races that only count their visits. HOW is the number of the visit that fails, "slow", or
- * "Ctrl-C" (in the third visit). */
+/* Fake races, which time nothing and count visits. HOW: the number of the visit that fails; "slow";
+ * or "Ctrl-C", which comes in the third visit. */
 static size_t visits_made;
 static double time_planned;
 

@@ -5,7 +5,7 @@ source "$(dirname "$0")/../shell/common.sh"
 under_test=claims
 mkdir -p experiments && ln -s "$root/experiments/claims" experiments/claims
 
-verdict() { # verdict FILE SETTING VERDICT: the first claim in the CSV has this verdict
+verdict() { # verdict FILE SETTING VERDICT: in this setting, the first claim in the CSV has this verdict
     check "  setting $2 is $3" "$(python3 - "$@" <<'P'
 import csv, sys
 rows = list(csv.DictReader(open(sys.argv[1])))

@@ -48,8 +48,8 @@ Test(rivals, names) {
     fixtures_free(&r.all);
 }
 
-/* Rivals that are not in the table of kernels have neither a backward pass nor options, so they are
- * refused on cases with one of these. */
+/* Rivals that are not in the table of kernels have neither a backward pass nor options, so cases
+ * with a backward pass or an option are refused. Some rivals also refuse types and sizes. */
 Test(rivals, cases_that_are_not_theirs) {
     static const char *const wrong[][2] = {
         {"rmsnorm>dyt", "backward/f32/3x64/normal"},

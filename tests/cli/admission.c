@@ -37,7 +37,7 @@ Test(admission, wrong_elsewhere) {
     cr_assert(admission_check(admissions, &o, &half, error, sizeof error), "%s", error);
     cr_expect(admission_failure(admissions, &wrong, &half));
     cr_assert(admission_check(admissions, &o, &back, error, sizeof error), "%s", error);
-    for (size_t i = 0; i < nl_impl_count(); i++) /* all other kernels are right, also in backward */
+    for (size_t i = 0; i < nl_impl_count(); i++) /* all other kernels are right, in backward too */
         if (nl_impl_at(i) != &wrong)
             cr_expect_null(admission_failure(admissions, nl_impl_at(i), &back), "%s",
                            nl_impl_at(i)->name);

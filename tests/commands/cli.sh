@@ -5,7 +5,8 @@ source "$(dirname "$0")/../shell/common.sh"
 unset NO_COLOR NL_ISA
 good=rmsnorm/forward/f32/3x4/normal
 
-# The implementations that accept $good (without peers, which run only if selected), and which of these run here.
+# accepting: the implementations that accept $good, without peers, which run only if selected. takers: those that this
+# processor can run.
 accepting() { awk -F, '$1 !~ /^peer\// && $3 ~ /(^| )rmsnorm/ && $4 ~ /forward/ && $5 ~ /f32/' list.csv; }
 takers() { accepting | awk -F, '$10 == 1'; }
 

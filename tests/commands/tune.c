@@ -1,5 +1,5 @@
-/* Tests the tuning file, and the search for the smallest size that pays, by given verdicts.
- * SPDX-License-Identifier: MIT */
+/* Tests the tuning file and, with verdicts given by the test, the search for the smallest size that
+ * pays. SPDX-License-Identifier: MIT */
 #include "commands/tune.h"
 #include "folder.h"
 #include "tuning.h"
@@ -43,7 +43,7 @@ Test(tune, what_is_not_resolved_decides_nothing) {
     expect("????", 4, false);
 }
 
-/* A verdict compares the way above a threshold with the way below it. */
+/* A verdict compares what runs above a threshold with what runs below it. */
 Test(tune, writes_no_value_that_loses) {
     const comparison again[] = {SLOWER, FASTER, NOT_RESOLVED, SAME, SLOWER, FASTER};
     cr_expect(tune_holds(again, 4, 1), "lower: FASTER, NOT_RESOLVED or SAME at 1 to 3");

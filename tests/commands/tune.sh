@@ -53,7 +53,8 @@ holds "six keys" test "$(grep -v '^#' new.txt | cut -d' ' -f1 | paste -sd ' ')" 
     "stream_bytes stream_backward stream_batch fork_forward fork_backward fork_batch"
 holds "the sizes double" awk '$1 ~ /^[0-9]+$/ { if (n++ && $1 != 2 * last) exit 1; last = $1 }
     !NF { n = 0 } END { if (!last) exit 1 }' measured
-# From the found size to the largest, the first way wins or the size is not resolved.
+# For each question "KEY: FIRST or SECOND?": from the size found to the largest size, FIRST wins or the verdict is "not
+# resolved".
 follows() {
     awk '/: .* or .*\?$/ { key = substr($1, 1, length($1) - 1); first = $2; n = again = 0; next }
         $1 == "again" { again++ }

@@ -1,7 +1,7 @@
 /* libFuzzer targets for the readers of files. The name of the first folder selects the target:
  *     normlab_fuzz build/asan/corpus/npy tests/fuzz/npy -max_total_time=10
- * Each target also uses the data that it read. Data that can be written must be the same when read
- * back. SPDX-License-Identifier: MIT */
+ * Each target also uses the data that it read. Data that can be written are written, and must be
+ * the same when read back. SPDX-License-Identifier: MIT */
 #define _GNU_SOURCE
 #include "base/npy.h"
 #include "cases/case.h"

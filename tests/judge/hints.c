@@ -1,6 +1,6 @@
 /* Tests the hints below a failure. Each kernel has one planted mistake, whose cause the hint must
  * name. For an unknown mistake it must name none. judge_drawn.py plants the mistakes that
- * `normlab judge` tries; this file, other causes and mistakes in every output.
+ * `normlab judge` tries; this file plants other causes, and mistakes in every output.
  * SPDX-License-Identifier: MIT */
 #include "judge/hint.h"
 #include "mutants.h"
@@ -179,7 +179,8 @@ static char *printed(const nl_case *shown) {
     return text;
 }
 
-/* The hint is for the smallest ordinary failure with a cause. No number compared: no hint. */
+/* The hint is for the smallest ordinary failure with a cause. If no number was compared, there is
+ * no hint. */
 Test(hints, choose_the_case_that_teaches) {
     static const char *const cases[] = {"layernorm/forward/f32/1x1/normal",
                                         "layernorm/forward/f16/3x37/normal",
@@ -234,7 +235,7 @@ static void expect_hint(wrong w, const char *one, const char *shown, const char 
     free(text);
 }
 
-/* A cause must explain other failures too, and a row of more than one number. */
+/* A cause must also explain the other failures, such as those in rows of more than one number. */
 Test(hints, agree_with_other_failures) {
     const wrong eps = {.eps = 1e-12f}, two = {.no_beta = true, .next_x = true};
     const char *far = LN_ "3x37/scale:1e-5/eps=0.01";

@@ -81,7 +81,7 @@ def outcome(k, name, observed, outputs, report):
     """How judge explains the outputs of this mistake; None: judge names another mistake."""
     _, _, likely, text = report
     lost = ("\nverdict          none" in text or " have no bound, but no " in text) and not all(map(math.isfinite, sum(outputs.values(), [])))
-    # in 16 bits judge leaves out errors of dgamma, a float, within its bound
+    # in 16-bit cases judge does not explain errors of dgamma, a float, that are within the bound
     left_out = k.kind != "f32" and not likely and "\nverdict          right" in text and "element    dgamma[" in text
     if lost or left_out or "nothing to explain" in text:
         return "too small"

@@ -39,7 +39,7 @@ Test(growth, decides_only_on_enough) {
     cr_expect(growth_fit(kappa, error, 8).decides);
     cr_expect(!growth_fit(kappa, error, 7).decides, "seven rows are too few");
     cr_expect(growth_fit(kappa, error, 2).groups == 2 && growth_fit(kappa, error, 2).slope == 0);
-    /* Rows that are right or not finite do not count, because a constant 1 would bend the line. */
+    /* Rows whose error is below 2 or not finite are left out: a constant 1 would bend the line. */
     for (int i = 0; i < 12; i++) error[i] = 1;
     error[20] = INFINITY, error[21] = NAN, kappa[22] = NAN, kappa[23] = 0;
     growth g = growth_fit(kappa, error, N);

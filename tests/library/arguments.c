@@ -226,7 +226,7 @@ static bool may_replace(const call *k, int a, int b) {
            (!strcmp(y, "residual_out") && !strcmp(x, "residual"));
 }
 
-/* Places output a on, across and beside buffer b. */
+/* Places output a exactly on buffer b, across each end of b, and next to b. */
 static void lay(const call *all, int a, int b) {
     ptrdiff_t size_a = (ptrdiff_t)bytes(all, a), size_b = (ptrdiff_t)bytes(all, b);
     ptrdiff_t shifts[] = {0, 4, size_b - 4, 4 - size_a, size_b, -size_a};

@@ -167,8 +167,9 @@ Test(dtype, agrees_with_reference) {
     }
 }
 
-/* ref_round to float agrees with the processor, from below the subnormals to overflow. Every other
- * number is so near the middle of two floats that double, if it is shorter, holds the middle. */
+/* ref_round to float agrees with the processor, from below the subnormals to overflow. Half of the
+ * numbers are so near the midpoint of two floats that rounding them to double, if double is shorter
+ * than long double, gives the midpoint. */
 Test(dtype, reference_rounds_to_float) {
     uint64_t seed = 2;
     for (int i = 0; i < 1000000; i++) {

@@ -34,7 +34,8 @@ Test(fork, takes_the_faster_way) {
     cr_expect_lt(call(10000, 100, 96), 125, "a small gain");
 }
 
-/* The time of all calls. The first of four trials waits for a thread; medians miss this wait. */
+/* Returns the time of all calls. The first of four trials waits until a thread wakes; a median of
+ * trials does not show this wait. */
 static double given(int calls, double one_ns, double wake_ns, double both_ns) {
     double ns = 0;
     for (int i = 0, last = 1; i < calls; i++) {
@@ -52,7 +53,8 @@ Test(fork, pays_for_slow_wakes) {
     cr_expect_lt(given(40000, 20, 1000, 30), 1.012 * 40000 * 20);
 }
 
-/* Threads gain for five calls after each switch, and then two calls wait for another program. */
+/* After each switch to two threads, five calls are faster than one thread; then two calls wait for
+ * another program, and so on. */
 Test(fork, pays_for_a_way_that_keeps_falling) {
     double ns = 0;
     for (int i = 0, after = 0; i < 40000; i++) {

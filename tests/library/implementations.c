@@ -17,7 +17,7 @@ typedef struct setting {
     nl_dtype t;
     unsigned parts;
     size_t s, groups, size; /* for properties */
-    size_t skew, worked;    /* bytes; cases so far */
+    size_t skew, worked;    /* skew: in bytes; worked: cases computed so far */
 } setting;
 enum { FUSED = 1, IN_PLACE = 2, PLAIN = 4, CAST = 8, PARTS = 16 };
 static const char *const parts[] = {"/residual", "/in-place", "/no-affine", "/cast-before-weight"};
@@ -108,7 +108,8 @@ ParameterizedTest(size_t *index, implementations, verified) {
         const size_t few = o.m->c_max && o.m->c_max < 21 ? o.m->c_max - 1 : 21;
         o.s = 1;
         judge(&o, batch ? few : 0, batch ? 0 : few, NORMAL, 2);
-        /* Tests all sizes, beyond every unrolled loop. Other settings follow from size and type. */
+        /* Tests every size from 1 to beyond every unrolled loop. The size and the type determine
+         * the other settings. */
         for (size_t c = 1; c <= usual || c <= most; c++) {
             const size_t n = 1 + (c + o.t) % 3, turn = 3 * c + n + i;
             o.parts = (unsigned)(turn / KINDS % PARTS) & ~(batch ? FUSED : 0U);
@@ -148,7 +149,8 @@ static bool all_written(setting *o, trial *all) {
     return right;
 }
 
-/* Computes groups alone or reordered. BatchNorm's samples keep their order: it affects sums. */
+/* Computes each group by itself, or the groups in another order. BatchNorm's samples keep their
+ * order, because it affects sums. */
 static bool groups_elsewhere(setting *o, trial *all) {
     bool right = true;
     for (size_t count = 1; count <= o->groups; count += o->groups - 1) {
@@ -237,8 +239,8 @@ static bool scaled(setting *o, trial *all) {
     return right;
 }
 
-/* NaN or Inf in a group does not change other groups. The group itself becomes NaN, but in an
- * RMSNorm the finite elements beside an Inf become 0. In inference every element is separate. A
+/* NaN or Inf in a group does not change other groups. The group itself becomes NaN, except that in
+ * an RMSNorm an Inf makes the group's finite elements 0. In inference every element is separate. A
  * demonstration may give anything in the group. */
 static bool special_values(setting *o, trial *all) {
     const nl_problem *p = &all->c.problem;
@@ -315,7 +317,8 @@ ParameterizedTestParameters(implementations, properties) {
     return every_entry();
 }
 
-/* Numbers and sizes of groups exceed multiples of vectors. A setting has at most one long size. */
+/* The numbers and sizes of groups are not multiples of a vector's length. Each setting has at most
+ * one long size. */
 ParameterizedTest(size_t *index, implementations, properties) {
     setting o = {0};
     fork_always();

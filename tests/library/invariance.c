@@ -82,7 +82,7 @@ static nl_problem draw(uint64_t i) {
     return p;
 }
 
-/* Computes some rows of a batch alone or with fewer neighbours, in several ways. */
+/* Computes some rows of a batch one by one or in smaller batches, in several ways. */
 static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors some) {
     nl_problem p = draw(i);
     if (impl && !computes(impl, &p)) return;
@@ -114,8 +114,8 @@ static void check_batch(uint64_t i, const nl_impl *impl, tensors all, tensors so
     }
 }
 
-/* Thresholds are low, so that some batches run on several threads with streaming stores, but their
- * rows alone do not. */
+/* Thresholds are low, so that some batches run on several threads with streaming stores, while a
+ * single row of these batches does not. */
 static const nl_tuning low = {1 << 15, 1 << 15, 1 << 15, 1 << 14, 1 << 14, 1 << 14};
 
 Test(invariance, of_what_is_chosen) {

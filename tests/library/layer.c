@@ -14,7 +14,7 @@ static void check_argument(nl_op op, nl_pass pass, const struct job *job, nl_arg
     const char *name = nl_arg_name(a, pass);
     const unsigned bit = NL_BIT(a);
     const bool takes = nl_takes(op, pass) & bit, needs = has_word(job->needs, name);
-    /* needed if its partner is given */
+    /* a call needs this argument if the argument's partner is given */
     const bool paired = a == NL_RESIDUAL || a == NL_RUNNING_MEAN || a == NL_RUNNING_VAR;
     const char *differ = takes != may_have(job, name)                                    ? "taken"
                          : takes && !(nl_passes[pass].writes & bit) == writes(job, name) ? "written"

@@ -1,5 +1,5 @@
-/* Long rows and channels stay accurate: whatever the values, y, dx, dgamma and dbeta of the choice
- * of nl_best() are within 8 units. Rungs in plain C, with one lane, do not promise this.
+/* Long rows and channels stay accurate: with any values, the errors of y, dx, dgamma and dbeta are
+ * at most 8 units if nl_best() chooses. Rungs in plain C, with one lane, do not promise this.
  * SPDX-License-Identifier: MIT */
 #include "trial.h"
 
@@ -49,7 +49,7 @@ static double largest(const char *op_pass, const char *shape, const char *kind) 
     return v.error_u;
 }
 
-/* Tests each shape with each kind of data. At least one result must have an error. */
+/* Tests each shape with each kind of data. At least one of the errors must not be 0. */
 static void all(const char *op_pass, const char *const shapes[], size_t count, size_t kinds_count) {
     double most = 0;
     for (size_t i = 0; i < count * kinds_count; i++)

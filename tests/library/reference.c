@@ -86,7 +86,7 @@ static void judge(const char *what, size_t i, long double got, mpfr_t want, long
 
 /* xhat and dx are stored as double (error 2^-53 of the scale) after about ten operations in long
  * double, which some machines compute in double: 2^-50 in all. The statistics stay long double; a
- * few dozen roundings may cost 6 of its 64 bits. */
+ * few dozen roundings may cost 6 of the 64 bits of long double. */
 enum { BITS = 50, STATISTIC_BITS = LDBL_MANT_DIG >= 64 ? 58 : 47 };
 
 /* Judges dgate of element i of a group. If the gate comes first, e.slope changes from the

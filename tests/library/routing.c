@@ -100,8 +100,9 @@ Test(routing, grows_with_the_rows) {
     }
 }
 
-/* The threads' rung must add in the order of the choice for one thread. rows_registers adds in
- * another order, and in backward any other rung may add dgamma in another order. */
+/* The rung that each thread runs must add in the same order as the choice for one thread. In
+ * forward only rows_registers has its own order; in backward any two rungs may add dgamma
+ * differently. */
 Test(routing, threads_change_no_order) {
     need_optimized();
     for (uint64_t i = 0; i < DRAWS; i++) {
@@ -162,8 +163,8 @@ Test(routing, some_strided_rows_do_not_stream) {
     cr_assert(gaps[0] && gaps[1] && runs, "the strides change nothing");
 }
 
-/* In place, f32 rows from memory are prefetched. Other f32 rows are pipelined, even if separate x
- * and y would leave too little room. */
+/* In place, f32 rows from memory are prefetched. Other f32 rows are pipelined, even if x and a
+ * separate y would together be too large for a cache. */
 Test(routing, in_place_counts_one_tensor) {
     need_optimized();
     const nl_impl *certified = rung("rows_certified"), *prefetch = rung("rows_prefetch");
@@ -252,8 +253,8 @@ static bool same_rows(const trial *a, const trial *b) {
     return memcmp(a->in.at[out], b->in.at[out], a->data.bytes[out]) == 0;
 }
 
-/* Without a name, the rung of nl_best() runs. Stores and threads change no bit of y and dx. In
- * forward this also holds if another rung is chosen. */
+/* If no implementation is named, the rung of nl_best() runs. Stores and threads change no bit of y
+ * and dx; in forward not even if they change the choice of the rung. */
 Test(routing, what_is_named_runs) {
     need_optimized();
     for (uint64_t i = 0; i < 600; i++) {
@@ -274,7 +275,8 @@ Test(routing, what_is_named_runs) {
     }
 }
 
-/* Rows streamed in groups are written as if alone, even beside rows that are not finite. */
+/* rows_streaming, which streams rows in groups, gives the bits of rows_certified, which takes each
+ * row alone, even if some rows are not finite. */
 Test(routing, wide_rows) {
     static const char *const cases[] = {"f32/12x10243x1/nan",
                                         "f32/12x10243x1/nan/residual/in-place",
@@ -304,7 +306,7 @@ static void note_backward(const nl_problem *p, const nl_backward_args *a, int th
     (void)p, streamed = a->plan->streams, given = threads;
 }
 
-/* In place, the line of a store has just been read. */
+/* In place, stores do not stream unless the caller asks, since their cache lines were just read. */
 Test(routing, nothing_streams_in_place) {
     enum { N = 64, C = 256 };
     static const nl_impl spy =
@@ -348,7 +350,8 @@ static int threads_of(const nl_impl *impl, const nl_problem *p, int threads) {
 static nl_impl probe =
     TEST_IMPL(.threaded = true, .forward = note_forward, .backward = note_backward);
 
-/* Gives the probe a name that nl_best() never chooses, then the name of its rung for threads. */
+/* Gives the probe a name that nl_best() never chooses, then the name of nl_best()'s rung for
+ * threads. */
 static void check_threads(nl_problem p) {
     char name[64];
     const nl_tuning all = {0};

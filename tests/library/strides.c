@@ -1,4 +1,4 @@
-/* Rows with gaps give the bits of packed rows, and nothing between them is written. Impossible
+/* Rows with gaps give the bits of packed rows, and no kernel writes into the gaps. Impossible
  * strides are refused, and wrong kernels are found. SPDX-License-Identifier: MIT */
 #include "cases/suite.h"
 #include "trial.h"
@@ -88,7 +88,7 @@ static void check(uint64_t i, const nl_impl *impl) {
         cr_assert_fail("%s: %s", name, nl_message());
     bool right = memcmp(mean[0], mean[1], p.n * sizeof **mean) == 0 &&
                  memcmp(rstd[0], rstd[1], p.n * sizeof **rstd) == 0;
-    for (int k = Y; k <= RESIDUAL_OUT; k++) { /* takes the rows out; only gaps must be left */
+    for (int k = Y; k <= RESIDUAL_OUT; k++) { /* replaces the rows by GAP: then all must be GAP */
         static float back[ELEMENTS], gap[ELEMENTS];
         memset(back, GAP, sizeof back), memset(gap, GAP, sizeof gap);
         for (size_t e = 0; e < count; e++) {

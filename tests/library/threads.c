@@ -50,7 +50,7 @@ Test(threads, at_least_64_may_be_asked_for) {
     cr_assert(nl_max_threads() == 64, "%d", nl_max_threads());
 }
 
-/* The number of threads of this process, which OpenMP keeps alive; 0: unknown. */
+/* The number of threads of this process: OpenMP keeps its threads alive. 0: unknown. */
 static int running(void) {
     DIR *tasks = opendir("/proc/self/task");
     int count = 0;
@@ -81,7 +81,8 @@ static void add_up(void *sum, size_t begin, size_t end) {
     for (size_t i = begin; i < end; i++) __atomic_fetch_add((size_t *)sum, i, __ATOMIC_RELAXED);
 }
 
-/* fork() copies one thread only. OpenMP's runtime would wait for the other threads forever. */
+/* fork() copies only the calling thread. In the child, OpenMP's runtime would wait for the other
+ * threads forever. */
 Test(threads, a_child_of_fork_computes_alone) {
     size_t sum = 0;
     int status;

@@ -82,7 +82,7 @@ Test(ablation, invariance) {
         }
 }
 
-/* The network learns, and every run gives the same points. */
+/* The network learns, and every run of the study gives the same points. */
 Test(ablation, learns) {
     mlp net = small(MLP_FULL);
     double before = mlp_loss(&net, ROWS, x, labels, NULL);

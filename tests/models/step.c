@@ -1,5 +1,6 @@
-/* Tests the steps of the study `model_step`: gradients against difference quotients, and a token
- * with a cache against all tokens at once. Needs OpenBLAS. SPDX-License-Identifier: MIT */
+/* Tests the steps of the study `model_step`: compares gradients with difference quotients, and the
+ * output of the last token, computed with a cache, with its output if all tokens are computed at
+ * once. Needs OpenBLAS. SPDX-License-Identifier: MIT */
 #include "models/blas.h"
 #include "models/step.h"
 #include "slope.h"

@@ -77,7 +77,7 @@ static wrong wrong_for(const nl_problem *p, const void *const at[NL_ARGS]) {
     return here ? w : (wrong){0};
 }
 
-/* Does a NaN in element i count as 0? */
+/* Does the kernel take v, element i, as 0 because v is NaN? */
 static bool is_ignored(const nl_problem *p, size_t i, float v) {
     const size_t g = nl_layers[p->op].by_channel ? nl_feature_of(p, i) : i / p->c;
     return w.odd_numbers && g % 2 && isnan(v);
@@ -150,7 +150,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
                 a->beta && !(w.no_beta && j >= w.feature) ? ((const float *)a->beta)[j] : 0;
             float y = xhat * gain_of(p, a->gamma, w.next_gamma ? (j + 1) % p->c : j) + beta;
             if ((w.folded || (w.folded_from && g >= w.folded_from)) &&
-                !cast) { /* no mistake: many libraries do this */
+                !cast) { /* allowed: many libraries do this */
                 const float scale = gain_of(p, a->gamma, j) * rstd;
                 y = x * scale + (beta - mean * scale);
             }

@@ -117,7 +117,7 @@ refuses "an implementation that is none" "s/'rmsnorm.\*'/rmsnorm\/nosuch/" "no i
 refuses "a study that is none" 's/normlab check/normlab study nosuch/' "nosuch is no study"
 refuses "a claim that is none" 's/normlab check/normlab claims nosuch/' "nosuch is no claim"
 
-# The terms of the real chapters: a term used before its explanation, and a link to the explanation.
+# In the real chapters terms.py must find a term used before its explanation, but accept a link to the explanation.
 rm -r docs/course && cp -r "$root/docs/course" docs/course
 ran "the terms of the course" 0 python3 scripts/terms.py
 sed -i '0,/^## /s/^## /The ulp of it.\n\n&/' docs/course/01-*.md

@@ -42,7 +42,8 @@ is "a peer is no rung" "{'a': (1.0, 'best', 'best')} {'a': (1.5, 'peer/b')}" "$r
 rows = [best('a'), row('a', 'peer/a', '1.2'), row('a', 'peer/b', '1.5'), row('a', 'peer/c', '9', verdict='FAIL'), best('b'), row('b/stores=cached', 'peer/a', '2')]
 print(regrets(rows[:4]), behind(rows))"
 
-# A fake program. On case k = 0, 1, 2 ... its fastest rung is 1 + k / 10 times as fast as the choice, with any stores.
+# A fake program. On case k = 0, 1, 2 ... its fastest rung is 1 + k / 10 times as fast as the choice. Stores have no
+# effect.
 cat >program <<'END'
 #!/usr/bin/env bash
 k=0

@@ -1,5 +1,5 @@
 #!/usr/bin/env bash
-# Makes the report of a few small measurements. Everything must be on the page, a browser must find no fault in it, and
+# Makes the report of a few small measurements. All results must be on the page. A browser must find no fault in it, and
 # must find every fault planted in a copy. Exit code 77 (not run) without a browser. Usage: tests/report/run.sh
 # path/to/normlab. SPDX-License-Identifier: MIT
 program=$(realpath "$1")

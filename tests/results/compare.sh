@@ -103,7 +103,7 @@ reports "nothing in common" 1 "FAIL nothing could be compared" fast.csv bad1.csv
 exits "no rows at all" 1 none.csv none.csv
 
 # For two folders of three passes, the interval is the mean of logarithms +- 4.605 sqrt(s2 (1/3 + 1/3)).
-keep() { # keep FOLDER: moves bench.csv there, as one more process of the pass
+keep() { # keep FOLDER: moves bench.csv into FOLDER, a pass, as one more process of the pass
     local number=$(($(ls "$1"/*.csv 2>/dev/null | wc -l) + 1))
     mv bench.csv "$1/bench-$number.csv" && mv bench.machine.txt "$1/bench-$number.machine.txt"
 }
@@ -181,7 +181,7 @@ exits "a pass without its quiet time" 0 t v --csv
 check "  is refused" "$(grep -q '^v,x/z,k,c,1,REFUSED,a pass lacks its speedup,' stdout || shows cat stdout)"
 mkdir -p before/0 && cp p/0/bench-1.csv before/0/bench.csv
 refuses "passes of an older version" "before has no PASS/bench-1.csv, or only passes of an older version" before p
-# Untimed files of equal date are no copies of each other.
+# Two untimed files with the same date do not count as copies of one file.
 failed() { file bench "$(row one '' '' '' | sed 's/,ok,/,fail,/')" && keep "$1"; }
 mkdir -p u/0 && failed u/0 && failed u/0
 exits "passes without times" 1 u u
@@ -274,7 +274,7 @@ check "colour on a terminal" "$(grep -qF $'\033[31mSLOWER\033[0m' stdout || show
 TERM=xterm NO_COLOR=1 terminal compare a.csv b.csv
 check "  not with NO_COLOR" "$(grep -q SLOWER stdout || echo "no table"; grep $'\033' stdout)"
 
-# For folders, compares the files that both have, except *.rounds.csv and other types.
+# For folders, compares the .csv files that both have, except *.rounds.csv.
 mkdir old new
 cp a.csv a.machine.txt old; cp b.csv new/a.csv
 cp fast.csv old; cp fast.csv new; cp a.machine.txt old/fast.machine.txt

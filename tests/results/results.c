@@ -104,7 +104,7 @@ Test(results, the_machine) {
     cr_assert(strstr(why, "cannot read it"), "a link to itself: '%s'", why);
 }
 
-/* An interrupted run leaves a damaged last line; the rows before are kept. */
+/* An interrupted run leaves a damaged last line; the reader takes the rows before it. */
 Test(results, a_file_that_was_cut_off) {
     static const char rows[] = NEEDED GOOD "b,i/x,c,1,ok,10,9,11\n";
     size_t whole = sizeof NEEDED GOOD - 1;

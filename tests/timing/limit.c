@@ -20,7 +20,8 @@ static bool untouched(const char *from) {
     return true;
 }
 
-/* Does `out` hold x + plus, or x if plus is NULL? After the last whole block movers only copy x. */
+/* Is `out` x + plus, or x if plus is NULL? After the last whole block of 64 bytes, movers may copy
+ * x without adding plus. */
 static bool holds(const char *out, const float *x, const float *plus, size_t bytes) {
     for (size_t i = 0; i + 4 <= bytes; i += 4) {
         float got, sum = x[i / 4] + (plus ? plus[i / 4] : 0);
@@ -84,7 +85,8 @@ Test(limit, moves_what_it_says) {
         }
 }
 
-/* All counted bytes are moved, including parameters and statistics, for one row and for several. */
+/* Every byte that the limit counts is moved, parameters and statistics included, for one row and
+ * for several. */
 Test(limit, writes_every_output_of_a_case) {
     static const char *const cases[] = {"layernorm/backward/f32/1x1024/normal",
                                         "layernorm/backward/f16/3x100/normal",
@@ -116,8 +118,9 @@ Test(limit, writes_every_output_of_a_case) {
     }
 }
 
-/* A machine on which one way is fastest. Ways with equal stores and prefetching take 4 % longer,
- * all others 20 %. Trials are up to 10 % too slow, and one trial takes three times as long. */
+/* A machine on which one way is fastest. Ways with the same stores and prefetching as the fastest
+ * take 4 % longer, all others 20 %. Trials are up to 10 % too slow, and one trial takes three times
+ * as long. */
 typedef struct machine {
     limit_way best;
     size_t trials, slow;

@@ -133,9 +133,10 @@ Test(timed, every_call_sees_the_stated_inputs) {
 #define LOST "nan, should be"
 #define WRITES(what) "the input " what " was modified"
 
-/* The fake kernel is right when verified, before and after, but wrong while it is timed. If a call
- * writes no outputs, the outputs of an earlier call must not pass. Right outputs must not hide
- * other changes. Of two kernels with the same inputs, only the one that modifies an input fails. */
+/* The fake kernel is right when it is verified before and after timing, but wrong while it is
+ * timed. If a call writes no outputs, bench must not take those of an earlier call for this call's.
+ * A call that modifies its inputs fails even if its outputs are right, but another kernel with the
+ * same inputs does not fail. */
 Test(timed, timed_calls_are_verified) {
     static const struct {
         enum fault fault;

@@ -71,8 +71,8 @@ Test(checker, sees_bits_that_depend_on_the_batch) {
 }
 
 /* Does a mutant fail this case of the suite, and does the right kernel pass? Only cases that could
- * show the mutant are tried: they have its layer, pass and type, are not much smaller than its own
- * case, lack or overwrite the same arguments, and have no strides, which mutants do not take. */
+ * show the mutant are tried: they have the layer, pass and type of the mutant's own case, are not
+ * much smaller, and lack or overwrite the same arguments. Mutants do not take strides. */
 static bool dies_on(const mutant *m, const nl_case *own, const nl_case *c) {
     const nl_problem *p = &c->problem, *q = &own->problem;
     trial t;
@@ -131,9 +131,9 @@ Test(checker, more_mutants_die_in_the_suite) {
     die_in_the_suite(more, sizeof more / sizeof *more);
 }
 
-/* A variance that is 1 % off fails because of y alone, even if the certain bound allows it. The
- * right kernel passes, although its single accumulator makes the variance 0.4 % too small at 2^22.
- * If errors may be dependent, only the certain bound counts. */
+/* If the variance is 1 % off, y by itself makes the kernel fail, even if the certain bound allows
+ * the error. The right kernel passes, although its single accumulator makes the variance 0.4 % too
+ * small at 2^22. If errors may be dependent, the certain bound decides. */
 Test(checker, a_percent_of_variance) {
     static const struct {
         const char *text;

@@ -155,7 +155,8 @@ Test(hostile, no_absent_buffer_and_no_huge_one) {
     trial_end(&t);
 }
 
-/* bench also makes its first call in a child process, even if the case is too large to copy. */
+/* Like check, bench makes its first call in a child process, even if the case is too large to
+ * copy. */
 Test(hostile, bench_lives_on) {
     static const char *const cases[] = {"rmsnorm/forward/f32/5x24/normal",
                                         "rmsnorm/forward/f32/2049x1024/normal"};

@@ -152,8 +152,8 @@ Test(pair, a_thread_that_stays_bound) {
 }
 #endif
 
-/* frees() frees its memory, so it must pass, though malloc() keeps small freed blocks and OpenMP's
- * runtime keeps some bytes for a team of one thread. keeps() leaks memory for wide rows. */
+/* frees() frees its memory, so it must pass, although malloc() does not return small blocks to the
+ * system and OpenMP's runtime keeps some bytes for a team of one. keeps() leaks on wide rows. */
 static void frees(const nl_problem *p, const nl_forward_args *a, int threads) {
     (void)threads;
     free(calloc(p->c, sizeof(float)));

@@ -10,7 +10,7 @@
 static char *page; /* the accessible page */
 static size_t page_size;
 
-/* Places of k elements on the page: aligned or not aligned. */
+/* Places of k elements on the page: at its start, at its end, or not aligned. */
 enum { START, END, ODD, PLACES };
 static const char *const places[] = {", at a page's start", ", at a page's end", ", not aligned"};
 

@@ -55,7 +55,7 @@ static bool vfma_is_right(void) {
     return true;
 }
 
-/* Reduction by halves. */
+/* vsum adds the upper half of the lanes to the lower half, until one lane is left. */
 static bool vsum_is_right(void) {
     begin("vsum", NL_F32, VLEN, "");
     for (size_t n = 0; n < 20000; n++) {

@@ -197,9 +197,9 @@ for after in 2 12; do
 done
 rm -f cheat.so library.c
 
-check "no process was left" "$(pgrep -f "$normlab grade .*4711")" # the seed excludes the graders of other tests
+check "no process was left" "$(pgrep -f "$normlab grade .*4711")" # the seed tells this test's graders from those of other tests
 
-# Odd, and right.
+# Kernels that are odd but right.
 honest "words in comments, texts and longer words" odd.c '/* double #pragma */' 'static const char *const says = "double \" #pragma";
 static int my_double;' '(void)says, (void)my_double;'
 honest "arrays of variable length, restrict, functions of its own" odd.c '#include <string.h>' 'static float of(const float *restrict x, size_t n) { float c[n + 1]; memcpy(c, x, 4 * n); return c[n / 2]; }' 'static volatile float f; f = of(a->x, p->c);'

@@ -27,7 +27,7 @@ check "  and a file to begin with" "$(cmp $one.c "$root/labs/$one/start.c" 2>&1)
 check "  and the assignment" "$(cmp $one.txt "$root/labs/$one/assignment.txt" 2>&1)"
 echo mine > $one.c
 rm $one.md
-refuses "a file that is there" "$one.c is there already" 1
+refuses "a file that is there" "$one.c already exists" 1
 check "  is left as it is, and no other is written" "$([ "$(cat $one.c)" = mine ] && [ ! -e $one.md ] || ls)"
 refuses "no such lab" "there is no lab '99': \`normlab lab\` lists them" 99
 exits "two labs" 2 1 2
@@ -115,7 +115,7 @@ for page in "$root"/labs/*/README.md; do
 
     check "$name: the program does not contain the solution" \
         "$(grep -qaF "$(sed -n 1p "$solution")" "$normlab" && echo "it does")"
-    run_on=$(uses_vectors "$solution" && echo "$isas" || echo any) # plain C is compiled alike for all
+    run_on=$(uses_vectors "$solution" && echo "$isas" || echo any) # plain C is compiled alike for all instruction sets
     for isa in $run_on; do
         [ "$isa" = any ] || export NL_ISA=$isa
         # -O3 is tested once. Another compiler gets no -fopenmp, which a lab with `bits` needs.

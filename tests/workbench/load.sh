@@ -89,7 +89,7 @@ check "  leaves no folder" "$(ls temporary)"
 echo "int" > torn.c
 reports "one that does not compile" 2 "--load torn.c: does not compile" list --load torn.c
 cp old.c other/
-reports "a source file's name twice" 2 "try/old@c is there already, from old.c" list --load old.c --load other/old.c
+reports "a source file's name twice" 2 "try/old@c already exists, from old.c" list --load old.c --load other/old.c
 exits "check --impl best" 0 check --load naive.so --impl best $case
 check "  is another" "$(grep mine/naive stdout)"
 printf '%b' "\x93NUMPY\x01\x00\x46\x00{'descr': '<f4', 'fortran_order': False, 'shape': (1, 2), }" > x.npy
@@ -202,10 +202,10 @@ int normlab_kernel_abi(void) { return NL_KERNEL_ABI; }
 const nl_impl *normlab_kernel(size_t i) { (void)i; return NULL; }'
 refuses upward.so "changes floating-point arithmetic when it is loaded"
 $cc -shared -fPIC '-DNL_NAME="rmsnorm/naive"' -I"$root/include" -I"$root/core" "$root/rmsnorm/naive.c" -o same.so
-refuses same.so "rmsnorm/naive@c is there already: choose another name"
+refuses same.so "rmsnorm/naive@c already exists: choose another name"
 cp naive.so copy.so
 reports "a library twice" 2 "--load ./naive.so: is loaded already" check --load naive.so --load ./naive.so $case
-reports "a name twice" 2 "--load copy.so: mine/naive@c is there already, from naive.so" check --load naive.so --load copy.so $case
+reports "a name twice" 2 "--load copy.so: mine/naive@c already exists, from naive.so" check --load naive.so --load copy.so $case
 if "$normlab" list --csv | cut -d, -f2 | grep -qx avx2; then
     $cc -shared -fPIC '-DNL_NAME="mine/wide"' -DNL_ISA=avx2 -I"$root/include" -I"$root/core" \
         "$root/rmsnorm/naive.c" -o wide.so

@@ -34,7 +34,7 @@ sed 's|^ */\* TODO.*|float squares = 0; for (size_t i = 0; i < v.c; i++) squares
 answers "a stub with its formula" 0 "right on " try --seconds 0.001 finished.c
 
 cp rmsnorm_forward.c before.c
-refuses "a file that is there" "rmsnorm_forward.c is there already: give another NAME" new rmsnorm rmsnorm_forward
+refuses "a file that is there" "rmsnorm_forward.c already exists: give another NAME" new rmsnorm rmsnorm_forward
 check "  is left as it is" "$(cmp rmsnorm_forward.c before.c)"
 mkdir folder
 answers "--out" 0 "folder/other.c: replace each TODO" new gemma mine --out folder/other.c

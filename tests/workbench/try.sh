@@ -25,7 +25,7 @@ prints ": the kernel's method does not cover these data"
 prints "  ok    huge and tiny values              8 cases, no bound on 4"
 check "  nothing on stderr" "$(cat stderr)"
 check "  nothing is left" "$(ls -A tmp)"
-# A busy machine adds lines about it.
+# If the machine is busy, the output has more lines, which say so.
 check "  one screen" "$([ "$(grep -vcE 'machine is busy|^other work slowed|^by up to|would need about' stdout)" -le 35 ] || cat stdout)"
 for r in rmsnorm/naive layernorm/naive batchnorm/naive batchnorm/inference layernorm/backward_recompute; do
     sed 's/v\.eps/1e-5f/g' "$root/$r.c" > eps.c

@@ -1,4 +1,4 @@
-/* Who sees whom: which outputs an input, padding and the batch reach. SPDX-License-Identifier: MIT */
+/* Who sees whom: which outputs depend on an input, on padding and on the batch. SPDX-License-Identifier: MIT */
 {
     const N = 3, C = 4, P = 4; /* samples, channels, places */
     const norms = {

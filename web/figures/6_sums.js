@@ -6,7 +6,7 @@
     };
     const unit = {f32: 2 ** -24, f16: 2 ** -11, bf16: 2 ** -8};
 
-    /* add() rounds to the type, counts all and rounded sums, and returns a node: value, depth, what is lost, parts. */
+    /* add() rounds to the type, counts all sums and the rounded sums, and returns a node; lost: exact sum - value. */
     function adder(L, type) {
         const made = {rounded: 0, all: 0, history: []};
         const round = v => type === "f32" ? Math.fround(v) : L.round(type, Math.fround(v));

@@ -2,7 +2,7 @@
 {
     const roles = ["x", "residual", "gamma", "beta", "y", "dy", "dx", "dresidual", "dgamma", "dbeta", "running_mean", "running_var"];
 
-    /* The argument that a file holds, from the file's name: gamma for late.gamma.npy. */
+    /* The argument whose values a file has, from the file's name: gamma for late.gamma.npy. */
     const roleOf = name => {
         const words = name.replace(/\.npy$/, "").toLowerCase().split(/[.\-\s]/);
         return roles.find(role => role === words[words.length - 1]) || roles.find(role => words.includes(role));

@@ -2,8 +2,8 @@
 framework, and whether its numbers are right.
 
     python -m normlab.frameworks             # the time that RMSNorm saves
-    python -m normlab.frameworks --judge     # judge their results on the museum's data and special values
-    python -m normlab.frameworks --rounding  # where each framework rounds in 16 bits, also transformers and Flax
+    python -m normlab.frameworks --judge     # judge the frameworks' results on the museum's data and special values
+    python -m normlab.frameworks --rounding  # where frameworks, transformers and Flax round in 16 bits
     python -m normlab.frameworks --step      # a training step of a small transformer, in PyTorch
     python -m normlab.frameworks --invariance --threads 2   # has a row the same bits in every batch?
 

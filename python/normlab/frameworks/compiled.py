@@ -48,7 +48,7 @@ def measure(how: str, case: str, threads: int, seconds: float, device: str) -> C
 
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Compiled:
-    """each() calls this in a separate process."""
+    """registry.each() calls this function in a separate process."""
     confine(threads)
     row = Compiled(how, "", case, threads, device, "fail")
     if how not in BY_HAND[device]:

@@ -60,7 +60,7 @@ def judge_case(framework: Framework, how: str, case: str) -> Finding:
 
 
 def judge_by_name(how: str, case: str, device: str = "cpu") -> Finding:
-    """each() calls this in a separate process."""
+    """registry.each() calls this function in a separate process."""
     return attempt(lambda: judge_case(make(how, 1, device), how, case), Finding(how, "", case, "", "error"))
 
 

@@ -53,7 +53,7 @@ def of_rows(framework: Framework, given: Problem, rows: NDArray[Any]) -> NDArray
 
 
 def compare(framework: Framework, how: str, case: str, threads: int) -> Invariance:
-    """Computes the first rows of the case alone, then at random places of batches with random neighbours."""
+    """Computes each of the first rows by itself, then at random places in batches, among random other rows."""
     row = Invariance(how, framework.version, case, threads, "same")
     op, _, tail = case.partition("/")
     given, draw = problem(op, tail), np.random.default_rng(1)
@@ -80,7 +80,7 @@ def compare(framework: Framework, how: str, case: str, threads: int) -> Invarian
 
 
 def compare_by_name(how: str, case: str, threads: int, device: str = "cpu") -> Invariance:
-    """each() calls this in a separate process."""
+    """registry.each() calls this function in a separate process."""
     confine(threads)
     return attempt(lambda: compare(make(how, threads, device), how, case, threads),
                    Invariance(how, "", case, threads, "error"))

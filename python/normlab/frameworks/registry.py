@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from .adapter import Framework, Missing
 
 TIMED = ("pytorch", "torch_compile", "onnxruntime", "jax", "normlab")
-#: Not torch.compile, which takes seconds for each shape.
+#: The frameworks that --judge judges: without torch.compile, which takes seconds for each shape.
 JUDGED = ("pytorch", "onnxruntime", "jax", "jax_stable", "normlab")
 NAMES = (*TIMED, "jax_stable", "liger")
 ON_GPU = ("pytorch", "torch_compile", "liger")
@@ -35,7 +35,7 @@ def make(name: str, threads: int, device: str = "cpu") -> Framework:
 
 
 def confine(threads: int) -> None:
-    """Limits this process to N CPUs, because JAX uses all allowed CPUs."""
+    """Limits this process to `threads` CPUs, because JAX uses all allowed CPUs."""
     if hasattr(os, "sched_setaffinity"):
         os.sched_setaffinity(0, sorted(os.sched_getaffinity(0))[:threads])
 

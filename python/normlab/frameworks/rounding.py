@@ -103,7 +103,7 @@ def fused(a: Floats, b: Floats, c: Floats) -> Floats:
 
 
 def near(a: Floats) -> Iterator[Floats]:
-    """Yields copies of a. In a copy every value is moved by the same number of floats, -REACH to REACH."""
+    """Yields copies of a. In a copy every value is moved by the same number of ulps, -REACH to REACH."""
     for step in range(-REACH, REACH + 1):
         yield (a.view(np.int32) + np.int32(step)).view(np.float32)
 
@@ -128,7 +128,7 @@ def gained(xhat: Floats, gain: Floats, shift: Optional[Floats]) -> Iterator[Floa
 
 
 def outputs(layer: Layer, dtype: str, data: Data) -> Iterator[tuple[str, Floats]]:
-    """Yields (order, y). An order comes several times, because the last bits of rstd and other floats may vary."""
+    """Yields (order, y). Yields an order several times, because the last bits of rstd and other floats may vary."""
     one = np.float32(1)
     gains = [("", one + data.w if layer.plus_one else data.w)]
     if layer.plus_one:
@@ -233,7 +233,7 @@ class OnnxRuntime:
         imports = [helper.make_opsetid("", 23), helper.make_opsetid("com.microsoft", 1)]
         options = self.runtime.SessionOptions()
         options.log_severity_level = 4
-        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # others drop casts
+        options.graph_optimization_level = self.runtime.GraphOptimizationLevel.ORT_DISABLE_ALL  # others remove casts
         try:
             model = helper.make_model(graph, opset_imports=imports, ir_version=10).SerializeToString()
             session = self.runtime.InferenceSession(model, options, ["CPUExecutionProvider"])
@@ -305,7 +305,7 @@ def find(runner: Any, how: str, spelling: str) -> Row:
 
 
 def find_by_name(how: str, spelling: str, device: str = "cpu") -> Row:
-    """each() calls this in a separate process."""
+    """registry.each() calls this function in a separate process."""
     return attempt(lambda: find(library(how, device), how, spelling), Row(how, "", spelling, verdict="error"))
 
 

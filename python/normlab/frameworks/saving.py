@@ -61,7 +61,7 @@ def measure(framework: Framework, how: str, case: str, threads: int, seconds: fl
 
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str) -> Saving:
-    """each() calls this in a separate process."""
+    """registry.each() calls this function in a separate process."""
     confine(threads)
     return attempt(lambda: measure(make(how, threads, device), how, case, threads, seconds, device),
                    Saving(how, "", case, threads, device, "fail"))

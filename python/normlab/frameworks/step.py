@@ -74,7 +74,7 @@ def step_of(torch: Any, net: Any, x: Any, compiled: bool) -> Callable[[], None]:
 
 
 def measure_by_name(how: str, case: str, threads: int, seconds: float, device: str = "cpu") -> Step:
-    """each() calls this in a separate process. saving.py verifies the same norms."""
+    """registry.each() calls this function in a separate process. Does not verify the norms: saving.py does."""
     confine(threads)
     try:
         framework: Any = make(how, threads, device)

@@ -1,4 +1,4 @@
-/* WebAssembly cannot protect pages: no guard pages there. SPDX-License-Identifier: MIT */
+/* WebAssembly cannot protect pages, so buffers have no guard pages. SPDX-License-Identifier: MIT */
 #pragma once
 
 #include <stdlib.h>
