@@ -94,7 +94,8 @@ void nl_fork_note(const nl_fork *f, double ns) {
         return;
     }
     t->left--;
-    /* Charges this call's time. The median may be far too small: threads wake in 20 to 300 us. */
+    /* Charges this call's own time, not the median of the last times: threads wake in 20 to
+     * 300 us, so the median may be far too small. */
     if (usual(t, ONE) > 0 && t->way != better(t)) t->credit -= (float)ns;
 }
 

@@ -143,8 +143,8 @@ typedef struct nl_forward_args {
  * dgate == gate are allowed. Pointers are aligned as in nl_forward_args. */
 typedef struct nl_backward_args {
     const void *x, *dy;    /* dtype [n][c][s]; with a residual, x is x + residual of forward */
-    const void *dresidual; /* dtype [n][c], or NULL; row norms without a gate: the gradient of
-                              residual_out, which is added to dx before dx is rounded */
+    const void *dresidual; /* dtype [n][c], or NULL; only for row norms without a gate. The gradient
+                              of residual_out, which is added to dx before dx is rounded */
     const void *gate;      /* as in forward */
     const void *gamma;     /* parameters [c], or NULL for a gain of one */
     const float *mean;     /* [n] or BatchNorm [c], as saved by forward; NULL for RMSNorm */

@@ -223,7 +223,7 @@ def add(home, evidence, program):
         kept.mkdir(parents=True, exist_ok=True)
         shutil.copy(path.with_name("races.csv"), kept)
         for path, keys in (kept / "machine.txt", OWN), (home / "machine.txt", FACTS):
-            if keys[0] in known:  # the file of a kept pass lacks the machine's facts
+            if keys[0] in known:  # a pass in docs/machines has only its own facts
                 files.write_facts(path, known, [key for key in keys if key in known])
     try:
         files.write(home / "claims.csv", KEPT, computed(home / "claims", program))

@@ -45,7 +45,7 @@ LANES, CHAIN = {"avx2": 8, "avx512": 16}, 4  # floats in a vector; cycles of a f
 DONE = 80  # % of either limit
 SETS = ["avx2", "avx512"]  # not sse2: all these cores have AVX2
 KINDS = {"ports": "ports", "memory": "loads and stores", "width": "width", "latency": "latency"}
-N, C, EVERY = 16, 1024, 16  # rows, features; all limits are cycles for EVERY elements
+N, C, BLOCK = 16, 1024, 16  # rows, features; all limits are in cycles per BLOCK elements
 
 
 def wanted(program):
@@ -197,7 +197,7 @@ def model(program):
         found, inside = loops(ran, code)
         for core in cores:
             if SETS.index(isa) <= SETS.index(core.widest):
-                cycles = [(core.cycles(step), count * EVERY / (N * C)) for step, count in found]
+                cycles = [(core.cycles(step), count * BLOCK / (N * C)) for step, count in found]
                 largest = Counter()
                 for each, count in cycles:
                     largest[max(each, key=each.get)] += count * max(each.values())
@@ -243,7 +243,7 @@ def reached(name, of):
         op, pass_, dtype, shape, *_ = row["case"].split("/")
         key = f"{op}/{pass_}/{dtype}", row["impl"], row["isa"]
         n, c = map(int, shape.split("x"))
-        ns, cycles = float(row["ns"]), float(of[key][files.NEAREST[name]]["limit"]) * n * c / EVERY
+        ns, cycles = float(row["ns"]), float(of[key][files.NEAREST[name]]["limit"]) * n * c / BLOCK
         found[key] = 100 * cycles / float(row["ghz"]) / ns, float(row["limit_pct"]), ns
     return found
 

@@ -118,7 +118,7 @@ nl_dtype data_type(const nl_problem *p, nl_arg a) {
 static void fill_features(const nl_case *c, void *const *f) {
     const nl_problem *p = &c->problem;
     const double gain = (double)c->gain, less = nl_layers[p->op].plus_one ? 1 : 0;
-    const size_t half = (p->c + 1) / 2; /* a kind's special value gets into both halves */
+    const size_t half = (p->c + 1) / 2; /* each half of the features gets a kind's special value */
     for (size_t j = 0; j < p->c; j++) { /* not constant, so that a wrong index shows */
         double usual[NL_ARGS] = {0};
         if (f[NL_GAMMA]) usual[NL_GAMMA] = gain - less + gain * 0.25 * random_normal(NL_GAMMA, j);

@@ -8,8 +8,8 @@
 comparison tune_both(comparison a, comparison b);
 
 /* verdicts: one for each of n rising sizes. Returns the index of the smallest size that is FASTER
- * and has no SLOWER or SAME above it; n: none. *known: false if there is none because the largest
- * sizes are not resolved. */
+ * and has no SLOWER or SAME above it; n: none. *known becomes false if no such
+ * size is found because the largest sizes are not resolved. */
 size_t tune_from(const comparison *verdicts, size_t n, bool *known);
 
 /* verdicts: from a second measurement. False if the threshold's new index `now` loses at any size

@@ -94,7 +94,8 @@ typedef struct batches {
 } batches;
 
 /* Has a row (the last `axes` axes) the same shape in `part` and `x`, and does `x` have enough rows
- * from `first` on? False: error is a sentence without subject: "has shape (23,): ...". */
+ * from `first` on? If false, error is a sentence without a subject, such as
+ * "has shape (23,): ...". */
 bool batches_fit(const npy *x, size_t axes, const npy *part, size_t first, char *error,
                  size_t size);
 batches batches_compare(const judgement *j, const npy *part, size_t first);

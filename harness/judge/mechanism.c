@@ -51,7 +51,7 @@ static void compare(workspace *w, const mistake *m, hypothesis *h) {
  * False: the mistake needs more. */
 static bool evaluate(workspace *w, const mistake *m, hypothesis *h, const mismatch *truth,
                      bool screened, size_t *room) {
-    enum { KEPT = 8 }; /* comparisons on all numbers, reserved for mistakes that pass the screen */
+    enum { KEPT = 8 }; /* comparisons on all numbers, reserved for mistakes that fit a sample */
     const bool local = is_local(&m->formula);
     *h = (hypothesis){.fitted = m->fitted};
     memcpy(h->name, m->name, sizeof h->name), memcpy(h->text, m->text, sizeof h->text);

@@ -51,7 +51,7 @@ typedef struct allowance {
     bound rstd;     /* of rstd itself */
     bound sum;      /* of the sum that gives the mean, relative to the sum of |x| */
     double kappa;   /* mean |x| over sigma, the condition of subtracting the mean; in backward, the
-                     error that xhat starts with, in units */
+                     error of xhat from the rounded statistics, in units */
     bool promised;  /* false: the method has no bound on these data */
     bool unit_xhat; /* backward, exact data: saved statistics make each xhat 1, -1 or 0 */
     bool folds;     /* y may be x * a + b */

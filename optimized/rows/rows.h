@@ -42,8 +42,8 @@ static const nl_threshold kept_thresholds[]
 NL_API void rows_kept_forward(const nl_problem *p, const nl_forward_args *a, const row_recipe *q);
 
 /* For rows of at most SHORT vectors, without a residual or a cast (together.c). Computes VLEN rows
- * at a time, with gamma and beta of up to HELD vectors in registers; up to FEW rows are computed
- * one by one. */
+ * at a time. gamma and beta stay in registers if they have at most HELD vectors. A call with at
+ * most FEW rows computes them one by one. */
 enum { HELD = 4, SHORT = 6, FEW = VLEN / 4 };
 
 #define rows_short_forward NL_OF_ISA(rows_short_forward)

@@ -16,7 +16,7 @@ Wide = NDArray[np.longdouble]
 
 
 class Reference(NamedTuple):
-    """Results of forward, unrounded. Groups are rows, (...), or BatchNorm's channels, (c,)."""
+    """Results of forward, unrounded. A group is a row (results have the shape x.shape[:-1]) or a channel of BatchNorm (shape (c,))."""
 
     y: Wide  #: (..., c), from xhat in long double
     xhat: NDArray[np.float64]  #: (..., c), the normalized values, rounded once to float64
@@ -105,7 +105,7 @@ class Judgement(NamedTuple):
         return f"<{self.verdict}{', but a known mistake explains the error' * known}: {worst.split(None, 2)[2]}; {self.mechanism}>"
 
 
-_ANY = ("(..., c), for batchnorm (N, C, ...); any float type, in any order", "The layer's input.")
+_ANY = ("(..., c), for batchnorm (N, C, ...); any float type, any memory order", "The layer's input.")
 _JUDGED = ("as x; float64 is judged as float32", "The output.")
 _WIDE = ("(c,), any float type", "The gain (1 + gamma in qwen2_rmsnorm) and the bias, rounded to float32; None: gain 1, bias 0.")
 _BATCH = ("(..., c), of y's or dx's type", "Some of these rows, computed in another batch; their bits are compared. None: no comparison.")

@@ -44,7 +44,8 @@ Test(study, length_is_within_theory) {
 }
 
 /* Let z = +-1, b = mean(dy z), r = rstd, and k = var / (var + eps), or sigma / (sigma + eps) if eps
- * is outside the root. Then dx is r (dy - mean(dy) - k b z), which has three orthogonal parts. */
+ * is outside the root. Then dx is r (dy - mean(dy) - k b z). dy has three orthogonal parts:
+ * mean(dy), b z and the rest. */
 Test(study, eps_is_the_formula) {
     enum { C = 1024 };
     double m = 0, b = 0, d = 0, x, y;

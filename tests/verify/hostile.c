@@ -118,7 +118,7 @@ Test(hostile, every_mistake_is_named) {
         for (size_t k = 0; k < sizeof mistakes / sizeof *mistakes; k++) {
             char expected[100];
             now = mistakes[k].kernel;
-            if (now == loop && i > 0) continue; /* an endless loop takes seconds */
+            if (now == loop && i > 0) continue; /* stopping an endless loop takes seconds */
             const verdict v = verify(&t.c, &t.data, &t.want, &kernel, mistakes[k].where, 1);
             snprintf(expected, sizeof expected, mistakes[k].why, passes[i].out);
             char *other = strchr(expected, '|');

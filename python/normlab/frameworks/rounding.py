@@ -1,7 +1,7 @@
 """Finds where a norm rounds in 16 bits: which order of roundings gives the bits of a layer's output?
 
-The rows are drawn so that sums are exact in float32, whatever their order: only the roundings differ. The last bits of
-rstd (up to REACH steps) may differ in each row, because libraries compute rstd in different ways."""
+The rows are drawn so that sums are exact in float32, whatever their order: only the roundings differ. The search allows
+rstd to differ in its last bits (by up to REACH steps) in each row, because libraries compute it in different ways."""
 from collections.abc import Callable, Iterator
 from importlib import import_module
 from math import nan
