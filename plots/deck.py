@@ -17,6 +17,7 @@ from pathlib import Path
 import matplotlib.pyplot as plt
 from matplotlib.backends.backend_pdf import PdfPages
 from PIL import Image
+from PIL.PngImagePlugin import PngInfo
 
 import common
 import files
@@ -93,7 +94,9 @@ def small(picture, out):
     """Saves the picture for pages of text: 1280 pixels wide, in 128 colours. Pillow's default choice of
     colours merges orange and amber, and the one of maximum coverage tints grey areas."""
     image = Image.open(picture).convert("RGB").resize((1280, 720), Image.Resampling.LANCZOS)
-    image.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(out, optimize=True)
+    about = PngInfo()
+    about.add_text("Title", Image.open(picture).info["Title"])  # scripts/claims.py --check compares the headline's
+    image.quantize(128, Image.Quantize.FASTOCTREE, dither=Image.Dither.NONE).save(out, optimize=True, pnginfo=about)
 
 
 def main(results, *chosen):

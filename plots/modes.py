@@ -100,7 +100,7 @@ def answer(machines, sizes=False):
     unfused, large, streamed = found(("unfused", CACHE), ("unfused", MEMORY)), found(("simd", MEMORY)), found(("streaming", MEMORY))
     small = [f"{against(found(race))} {at(race[1])}" for race in FUSED if race[1] != MEMORY and found(race)]
     parts = [f": {against(unfused)} unfused"] if unfused else [""]
-    parts += [f"Fused, with SIMD: {', '.join(small)}"] if small else []
+    parts += [f"Fused, with SIMD and one-pass statistics: {', '.join(small)}"] if small else []
     parts += [f"A{at(MEMORY)[1:]}: {from_levels(large)}"] if large else []
     parts += [f"Streamed{'' if large else ', ' + at(MEMORY)}: {from_levels(streamed)}"] if streamed and sizes else []
     where = f"On {len(machines)} machines, " * (len(machines) > 1)

@@ -14,6 +14,7 @@ RMSNorm and LayerNorm in these two pages and in the README.
         not hold; or if a page has a time, rate or share that no script wrote and docs/numbers.csv does not allow
 
 Standard library only. Running it twice changes nothing the second time."""
+import datetime
 import math
 import re
 import shutil
@@ -26,12 +27,13 @@ from pathlib import Path
 import markers
 import files
 from markers import ROOT
-from modes import answer, longer, savings, shape, takes
+from modes import answer, longer, place, savings, shape, takes
 
 PAGE = ROOT / "docs" / "claims.md"
 MACHINES = ROOT / "docs" / "machines"
 CHAPTERS = ROOT / "docs" / "course"
 README, CHAPTER_PAGE = ROOT / "README.md", CHAPTERS / "16-the-claims.md"
+HEADLINE = ROOT / "docs" / "pictures" / "slides" / "headline.png"
 
 
 def claims():
@@ -52,7 +54,7 @@ def stated(name):
 
 def caption(path):
     known = files.machine(path)
-    cpu = f"{known.get('cpu', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs"
+    cpu = f"{known.get('cpu', 'unknown')}, family {known.get('family', 'unknown')}, {known.get('cpus', '').split(' ')[0]} CPUs"
     return (f"Measured on {known.get('gpu', cpu)}, "
             f"commit {known.get('commit', 'unknown')}, {known.get('date', 'unknown')[:10]}.")
 
@@ -75,6 +77,8 @@ def facts(path, keys):
 
 def about(name):
     home = MACHINES / name
+    if not any(home.glob("claims/*/machine.txt")):
+        raise files.Damaged(f"docs/machines/{name} has no passes")
     known = sorted((facts(path, OWN) for path in (home / "claims").glob("*/machine.txt")), key=lambda each: each["date"])
     last, timed = facts(home / "machine.txt", FACTS[:3]) | known[-1], [int(row["passes"] or 0) for row in machines()[name]]
     fewest = min((count for count in timed if count), default=0)
@@ -138,6 +142,7 @@ GROUPS = {  # group -> quantities; the last group has all other quantities
     "Values and errors": set(),
 }
 TIMED = set().union(*[*GROUPS.values()][:2])
+COUNTED = [*GROUPS.values()][2]  # the same on every machine
 
 
 def claims_table():
@@ -181,9 +186,8 @@ def chapter_table():
     found = {name: savings(rows) for name, rows in machines().items()}
     lines = []
     for words, how, case in CHAPTER:
-        rows = [at[how, case] for at in found.values()]
-        places = [re.search(r"1024 ((?:in|from) \w+)", row["where"])[1] for row in rows]
-        lines.append([words, ", ".join(shape(case)), *(f"{figure(row)}, {place}" for row, place in zip(rows, places))])
+        rows = [at.get((how, case)) for at in found.values()]
+        lines.append([words, ", ".join(shape(case)), *(f"{figure(row)}, {place(row)}" if row else "not measured" for row in rows)])
     heads = ["executed as", "rows x features, bytes", *(f"RMSNorm's time, {name}" for name in found)]
     return markers.table(heads, lines, len(heads))
 
@@ -226,16 +230,16 @@ def add(home, evidence, program):
             if keys[0] in known:  # a pass in docs/machines has only its own facts
                 files.write_facts(path, known, [key for key in keys if key in known])
     try:
-        files.write(home / "claims.csv", KEPT, computed(home / "claims", program))
+        files.write(home / "claims.csv", KEPT, computed(program, "--evidence", home / "claims"))
     except files.Damaged as error:
         sys.exit(str(error).replace(f"{home / 'claims'}", str(evidence)))
 
 
-def computed(evidence, program, *names):
-    """The rows for claims.csv: the program's answers to all claims, or to the named claims, from a folder of passes."""
+def computed(program, *arguments):
+    """The rows for claims.csv: what `normlab claims` answers. Arguments: names of claims, --evidence and a folder of passes."""
     with tempfile.TemporaryDirectory() as folder:
         out = Path(folder, "claims.csv")
-        says = subprocess.run([program, "claims", *names, "--evidence", evidence, "--out", out], stdout=subprocess.DEVNULL,
+        says = subprocess.run([program, "claims", *arguments, "--out", out], stdout=subprocess.DEVNULL,
                               stderr=subprocess.PIPE, text=True).stderr
         if wrong := re.findall("^(?:left out: |FAIL |normlab: ).*", says, re.M):
             raise files.Damaged(wrong[0])
@@ -253,34 +257,86 @@ def same(one, other):
         return False
 
 
-def strays(name, kept, program):
-    """How the timed claims in a machine's claims.csv differ from what the program computes from the machine's passes."""
-    path = f"docs/machines/{name}/claims.csv"
-    timed = [claim for claim in claims() if stated(claim)["quantity"] in TIMED]
-    kept = [row for row in kept if row["quantity"] in TIMED]
-    try:
-        rows = computed(MACHINES / name / "claims", program, *timed)
-    except files.FAULTS as error:
-        yield files.says(path, error)
-        return
+def about_any(quantities):
+    """The names of the claims about one of these quantities."""
+    return [name for name in claims() if stated(name)["quantity"] in quantities]
+
+
+def strays(path, kept, rows):
+    """How the rows of a machine's claims.csv differ from those that the program computes."""
     if len(kept) != len(rows):
-        yield f"{path} has {len(kept)} rows of timed claims, its passes give {len(rows)}"
+        yield f"{path} has {len(kept)} rows of claims about {rows[0]['quantity']} and others, not {len(rows)}"
     for has, row in zip(kept, rows):
-        yield from (f"{path}: {row['name']}, {row['how']} {row['case']}: {key} is '{has[key]}', its passes give '{row[key]}'"
+        yield from (f"{path}: {row['name']}, {row['how']} {row['case']}: {key} is '{has[key]}', not '{row[key]}'"
                     for key in KEPT if not same(has[key], row[key]))
 
 
-UNITS = r"(?:%|ns|µs|us|ms|s|GB/s|Gflop/s|GHz|MiB/s|GiB/s|percent|per cent|milliseconds|microseconds)"
-SEVERAL = r"(?:\d+(?:[.,]\d+)?(?: to | and |, | ± ))?"
-NUMBER = re.compile(rf"(?<![\w.])(?:(?:± )?{SEVERAL}\d+(?:[.,]\d+)? ?{UNITS}|{SEVERAL}\d+\.\d+ times|\d+\.\d+ to \d+ times)(?!\w)")
+def answer_faults(program):
+    """Do the timed claims of each machine follow from its passes, and the counted ones from the program?"""
+    counted = computed(program, *about_any(COUNTED))
+    for name, kept in machines().items():
+        path = f"docs/machines/{name}/claims.csv"
+        try:
+            timed = computed(program, *about_any(TIMED), "--evidence", MACHINES / name / "claims")
+        except files.FAULTS as error:
+            yield files.says(path, error)
+            continue
+        for quantities, rows in (TIMED, timed), (COUNTED, counted):
+            yield from strays(path, [row for row in kept if row["quantity"] in quantities], rows)
+
+
+def evidence_faults():
+    """Is every pass whole, of clean sources and not from the future, and in one place only?"""
+    seen, now = {}, datetime.datetime.now(datetime.timezone.utc).isoformat()
+    for path in sorted(MACHINES.glob("*/claims/*/races.csv")):
+        name, known = path.relative_to(ROOT), facts(path.with_name("machine.txt"), OWN)
+        if not files.sound(path):
+            yield f"{name} has changed since it was measured"
+        if known["commit"].endswith("-dirty") or known["date"] > now:
+            yield f"{name}: commit {known['commit']}, date {known['date']}: of uncommitted sources, or from the future"
+        if seen.setdefault(path.read_bytes(), name) != name:
+            yield f"{name} is a copy of {seen[path.read_bytes()]}"
+    yield from (f"docs/machines/{home.name} has passes but no claims.csv: run scripts/claims.py --add {home.name}"
+                for home in MACHINES.iterdir() if (home / "claims").is_dir() and not (home / "claims.csv").exists())
+
+
+def title(picture):
+    """The Title in a PNG's metadata; "" if it has none."""
+    data, at = picture.read_bytes(), 8
+    while at < len(data):  # a chunk: size, kind, content, checksum
+        end = at + 8 + int.from_bytes(data[at:at + 4], "big")
+        if data[at + 4:].startswith(b"tEXtTitle\0"):
+            return data[at + 14:end].decode("latin-1").replace("\u00a0", " ")
+        at = end + 4
+    return ""
+
+
+UNITS = (r"(?:[%‰]|[nµμu]s|usec|ms|s|[MGT](?:i?B|B)(?:/s| per second)|[gG](?:flop|FLOP|Flop)/s|[MG]Hz|pct|[Pp]er ?cent|percentage points|"
+         r"(?:milli|micro|nano)seconds)")
+SEVERAL = r"(?:\d+(?:[.,]\d+)?(?: to | and |, | ± |–))?"
+NUMBER = re.compile(rf"(?<![\w.])(?<!e-)(?:(?:± )?{SEVERAL}\d+(?:[.,]\d+)?[ -]?{UNITS}|{SEVERAL}\d+\.\d+(?: times| ?[x×](?! ?\d)|-fold)|"
+                    r"\d+\.\d+ to \d+ times|factor of \d+\.\d+)(?!\w)")
+# page: the parts that scripts write
+WRITTEN = {"README.md": "why pictures saving ladder caption", "CONTRIBUTING.md": "stopwatch", "plots/README.md": "slides charts",
+           "docs/claims.md": "saving claims", "docs/course/16-the-claims.md": "saving measured", "docs/ladder.md": "caption ladder",
+           "docs/museum.md": "collection tables", "docs/ranks.md": "ranks", "docs/optimized.md": "ports", "docs/peers.md": "peers",
+           "docs/frameworks.md": "savings claims compiled step invariance rounding judge", "docs/machines/README.md": "machines",
+           "docs/gpu.md": "savings claims compiled step invariance rounding judge", "docs/other-tests.md": "summary words matrix",
+           "docs/verification.md": "mutants", "docs/course/12-the-machine.md": "ports", "docs/course/README.md": "contents",
+           "docs/course/exam.md": "exam"}
 
 
 def typed(page):
-    """The times, rates and shares in a page's prose that no script wrote. Leaves out code and output."""
-    text = re.sub(r"<!-- (\w+):begin -->.*?<!-- \1:end -->", "", page.read_text(), flags=re.S)
-    text = re.sub(r"```.*?```", "", text, flags=re.S)
-    prose = " ".join(line.strip(" >") for line in text.split("\n") if not line.startswith("    "))
-    return {found[0] for found in NUMBER.finditer(prose)}
+    """The times, rates and shares in a page's prose that no script wrote; code and output do not count."""
+    text = page.read_text()
+    for name in WRITTEN.get(str(page.relative_to(ROOT)), "").split():
+        text = markers.replace(page, text, name, "")
+    lines = re.sub(r"```.*?```", "", text, flags=re.S).replace("&nbsp;", " ").replace("\u00a0", " ").split("\n")
+    prose = []
+    for before, line in zip(["", *lines], lines):
+        if not line.startswith("    ") or (before.strip() and not before.startswith("    ")):  # not indented code
+            prose.append(line.strip(" >"))
+    return {found[0] for found in NUMBER.finditer(re.sub(r"[*_]|(?<= ) +", "", " ".join(prose)))}
 
 
 def numbers():
@@ -288,6 +344,8 @@ def numbers():
     allowed = {}
     for row in files.rows(ROOT / "docs" / "numbers.csv"):
         allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))
+        if not row["why"].strip() or (row["numbers"] == "*" and row["page"] != "docs/what-did-not-help.md"):
+            yield f"docs/numbers.csv: {row['page']} needs numbers and a reason; only the notebook may have *"
     for page in markers.every_page():
         name = str(page.relative_to(ROOT))
         has, may = typed(page), allowed.pop(name, set())
@@ -301,16 +359,18 @@ def numbers():
 
 def faults(program):
     yield from numbers()
-    yield from (f"{path.relative_to(ROOT)} has changed since it was measured" for path in MACHINES.glob("*/claims/*/races.csv")
-                if not files.sound(path))
+    yield from evidence_faults()
     yield from markers.written(pages(), True, "not what docs/machines/ says: run scripts/claims.py")
     shown = markers.between(PAGE.read_text(), "claims")
     has = set(re.findall(r"\(\.\./experiments/claims/(\w+)\.txt\)", shown))
     yield from (f"docs/claims.md lacks {name}: run scripts/claims.py --add" for name in claims() if name not in has)
     yield from (f"docs/claims.md has {name}, which is gone" for name in sorted(has - set(claims())))
+    says = f"{answer([savings(rows) for rows in machines().values()])}"
+    if title(HEADLINE) != says:
+        yield f"{HEADLINE.relative_to(ROOT)} says '{title(HEADLINE)}', docs/machines/ says '{says}'"
+    yield from answer_faults(program)
     relations = files.rows(ROOT / "docs" / "relations.csv")
     for machine, rows in machines().items():
-        yield from strays(machine, rows, program)
         found = savings(rows)
         for row in relations:
             saving = float(found.get((row["how"], row["case"]), {}).get("value", math.nan))
@@ -318,6 +378,8 @@ def faults(program):
                 yield (f"{row['page']}: '{row['words']}' does not hold on {machine}: {row['how']} {row['case']} saves "
                        f"{saving:.1f} %, not {row['low']} to {row['high']}")
     for row in relations:
+        if len(row["words"]) < 20 or not -100 < float(row["low"]) <= float(row["high"]) < 100:
+            yield f"docs/relations.csv: '{row['words']}' needs 20 characters or more, and bounds in per cent"
         if row["words"] not in " ".join((ROOT / row["page"]).read_text().split()):
             yield f"{row['page']} does not say '{row['words']}', but docs/relations.csv names these words"
 
@@ -341,9 +403,12 @@ def main():
             draft = Path(folder, options.add)
             shutil.copytree(home, draft) if home.exists() else draft.mkdir()
             add(draft, found[0], options.program)
+            if lacks := [key for key in FACTS[:3] if not files.facts_of(draft / "machine.txt").get(key)]:
+                sys.exit(f"{found[0]}: no pass has the machine's {', '.join(lacks)}")
             shutil.rmtree(home, ignore_errors=True)
             shutil.move(draft, home)
-    markers.written(pages(), False, "")
+    with files.needed("docs/machines"):
+        markers.written(pages(), False, "")
     return 0
 
 

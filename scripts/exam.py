@@ -207,7 +207,7 @@ QUESTIONS = [
     (12, "RMSNorm of {n} x {c} in {type}: how many bytes move at least, and how long does that take at 20 GB/s, in µs?", "{bytes}; {ms} µs.", bytes_of),
     (12, "What limits a kernel left of the roofline's ridge, and what right of it? Which limit does the roofline not show?", "Bytes limit it left of the ridge, operations right of it. The roofline does not show latency.", None),
     (12, "What does a streaming store save, and when does it cost time?", "It saves reading the line that is overwritten. It costs time when y is read soon: y is then in no cache.", None),
-    (13, "Why is a rung with four vector accumulators 1.6 times as fast as a rung with one, and not 4 times?", "The output and the loads take time too: one cost fell, and another became the limit.", None),
+    (13, "Why is a rung with four vector accumulators faster than a rung with one accumulator, but not 4 times as fast?", "The output and the loads take time too: one cost fell, and another became the limit.", None),
     (13, "The words `vload` and `vkeep` set the lanes from k on to zero. Which part of a vector kernel becomes unnecessary?", "The second loop, for the elements that fill no vector. Vector kernels often have their bugs in that loop.", None),
     (14, "A kernel takes {time} µs on one thread, and a fork takes {fork} µs. What is the least time on {count} threads?", "{fork} + {time} / {count} = {least} µs.", threads),
     (14, "What is the difference between a race and false sharing?", "A race gives wrong results; false sharing gives right results, but slowly.", None),

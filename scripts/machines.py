@@ -37,6 +37,10 @@ def add(name, results):
         sys.exit(f"{results} has no choice of nl_best(); make it with: ./reproduce")
     if facts.get("quick") == "yes":
         sys.exit(f"{results} was measured with --quick: run ./reproduce without it")
+    if facts["commit"].endswith("-dirty"):
+        sys.exit(f"{results}: the sources had uncommitted changes ({facts['commit']}): commit, build and measure again")
+    if (known := files.facts_of(HOME / name / "machine.txt").get("family", facts["family"])) != facts["family"]:
+        sys.exit(f"{results} is from family {facts['family']}; {name} is family {known}")
     files.write(HOME / f"{name}.csv", COLUMNS, rows)
     files.write_facts(HOME / f"{name}.machine.txt", facts, FACTS)
 
@@ -80,7 +84,8 @@ def main():
     if options.add:
         add(options.add, options.results)
     page = HOME / "README.md"
-    text = markers.filled(page, machines=table(*kept()))
+    with files.needed(HOME):
+        text = markers.filled(page, machines=table(*kept()))
     return markers.report(markers.written({page: text}, options.check, "not what its files say: run scripts/machines.py"))
 
 

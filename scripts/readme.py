@@ -3,11 +3,12 @@
 
     scripts/readme.py [results/ladder.csv] [--program build/release/normlab]
         rewrites the text between the markers <!-- NAME:begin --> and <!-- NAME:end --> of both pages and of
-        plots/README.md, and copies the slides from the results' folder into docs/pictures/slides/
+        plots/README.md, copies what these tables show to docs/ladder.csv, and the slides from the results' folder to
+        docs/pictures/slides/
     scripts/readme.py --check [--program build/release/normlab]
         writes nothing; exit code 1 if docs/ladder.md lacks a rung of `normlab list` or has one that no longer exists;
-        if README.md is longer than two screens or has other times than docs/ladder.md; if a table in these two pages
-        has an empty cell; if a rung's file has a TODO; if CITATION.cff has another version than the library; or if a
+        if README.md is longer than two screens; if a table in these two pages is not what docs/ladder.csv says, or has
+        an empty cell; if a rung's file has a TODO; if CITATION.cff has another version than the library; or if a
         link leads to a missing file or a missing place in a page
 
 Standard library only. Running it twice changes nothing the second time."""
@@ -26,6 +27,10 @@ from markers import ROOT
 README = ROOT / "README.md"
 LADDER = ROOT / "docs" / "ladder.md"
 PLOTS = ROOT / "plots" / "README.md"
+EVIDENCE = ROOT / "docs" / "ladder.csv"
+COLUMNS = ["impl", "isa", "threads", "op", "pass", "dtype", "n", "c", "s", "data", "options", "verdict", "error_u", "ns",
+           "limit_pct", "baseline", "speedup", "comparison", "flag"]
+FACTS = ["cpu", "family", "cpus", "caches", "compiler", "flags", "commit", "kernels", "date"]
 PICTURES = ROOT / "docs" / "pictures" / "slides"
 SHOWN = ["headline"]  # the README's slides; plots/README.md shows all
 LINES = 120  # of the README: two screens
@@ -202,12 +207,23 @@ def short_ladder(results, impls):
     return "\n\n".join([text, *legend(text)])
 
 
-def rewrite(path, program):
-    results, found, impls = Results(path), slides(path), implementations(program)
+def tables(path, program):
+    """Both pages, with tables of these results."""
+    results, impls = Results(path), {impl["impl"]: impl for impl in listed(program) if impl["demonstration"] == "0"}
+    impls = sorted(impls.values(), key=lambda impl: rungs.place(impl["impl"]))
     on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
     measured = f"Measured on {caption(path)}.{on}"
-    markers.fill(README, pictures=pictures(found), ladder=short_ladder(results, impls), caption=measured)
-    markers.fill(LADDER, ladder=ladder(results, impls), caption=measured)
+    return {README: markers.filled(README, ladder=short_ladder(results, impls), caption=measured),
+            LADDER: markers.filled(LADDER, ladder=ladder(results, impls), caption=measured)}
+
+
+def rewrite(path, program):
+    rows, known = [row for row in files.rows(path) if row["data"] == "normal" and not row["options"]], files.machine(path)
+    files.write(EVIDENCE, COLUMNS, rows)
+    files.write_facts(EVIDENCE.with_suffix(".machine.txt"), known, FACTS)
+    found = slides(path)
+    markers.fill(README, pictures=pictures(found))
+    markers.written(tables(EVIDENCE, program), False, "")
     markers.fill(PLOTS, slides=gallery(found))
 
 
@@ -240,13 +256,6 @@ def empty_cells(page):
             yield line
 
 
-def copied():
-    """The lines of the README's ladder and caption that begin no line of docs/ladder.md, which has more columns."""
-    text, whole = README.read_text(), LADDER.read_text()
-    lines = [*markers.between(text, "ladder").split("\n"), *markers.between(text, "caption").split("\n")]
-    return [line for line in lines if line.startswith(("| [", "Measured ")) and "\n" + line.replace("](", "](../") not in whole]
-
-
 def versions():
     return [(re.search(pattern, (ROOT / name).read_text(), flags=re.M) or ["", "none"])[1] for name, pattern in (
         ("include/normlab.h", r'^#define NL_VERSION "(.*)"'), ("CITATION.cff", r"^version: *(\S+)"))]
@@ -258,7 +267,7 @@ def check(program):
     wrong = [f"docs/ladder.md lacks {impl}" for impl in sorted(there - has)]
     wrong += [f"docs/ladder.md has {impl}, which is gone" for impl in sorted(has - there)]
     wrong += ["run normlab bench experiments/ladder.txt --out results/ladder.csv, then scripts/readme.py"] * bool(wrong)
-    wrong += [f"README.md has a line that docs/ladder.md lacks: run scripts/readme.py: {line}" for line in copied()]
+    wrong += markers.written(tables(EVIDENCE, program), True, "not what docs/ladder.csv says: run scripts/readme.py")
     lines = README.read_text().count("\n")
     wrong += [f"README.md has {lines} lines, more than two screens ({LINES}): move something to docs/"] * (lines > LINES)
     wrong += [f"{page.name}: an empty cell: {line}" for page in (README, LADDER) for line in empty_cells(page)]
