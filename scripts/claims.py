@@ -328,7 +328,7 @@ WRITTEN = {"README.md": "why pictures saving ladder caption", "CONTRIBUTING.md":
 
 def typed(page):
     """The times, rates and shares in a page's prose that no script wrote; code and output do not count."""
-    text = page.read_text()
+    text = markers.text_of(page)
     for name in WRITTEN.get(str(page.relative_to(ROOT)), "").split():
         text = markers.replace(page, text, name, "")
     lines = re.sub(r"```.*?```", "", text, flags=re.S).replace("&nbsp;", " ").replace("\u00a0", " ").split("\n")

@@ -26,7 +26,7 @@ def replace(page, text, name, content):
 
 def filled(page, **parts):
     """The page's text with new content between the markers of each name."""
-    text = page.read_text(encoding="utf-8")
+    text = text_of(page)
     for name, content in parts.items():
         text = replace(page, text, name, content)
     return text
@@ -35,6 +35,14 @@ def filled(page, **parts):
 def every_page():
     return [page for page in sorted(ROOT.rglob("*.md"))
             if not re.match(r"\.|build/|results/", str(page.relative_to(ROOT)))]
+
+
+def text_of(page):
+    """The page's text; raises Damaged if it is no UTF-8."""
+    try:
+        return page.read_text(encoding="utf-8")
+    except ValueError as error:
+        raise files.Damaged(f"{page.relative_to(ROOT)}: {error}") from None
 
 
 def save(page, old, text):
@@ -94,7 +102,8 @@ def command(doc, results, rewrite, check):
     """The main function of a script: rewrites pages from results and the program or, with --check, compares them."""
     options = parser(doc, "--check", results=results, program=True).parse_args()
     if options.check:
-        return check(options.program)
+        with files.needed(ROOT / "docs"):
+            return check(options.program)
     with files.needed(options.results):
         rewrite(options.results, options.program)
     return 0

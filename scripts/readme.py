@@ -228,7 +228,7 @@ def rewrite(path, program):
 
 
 def prose(page):
-    return re.sub(r"```.*?```", "", page.read_text(), flags=re.S)
+    return re.sub(r"```.*?```", "", markers.text_of(page), flags=re.S)
 
 
 def anchors(page):
