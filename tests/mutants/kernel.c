@@ -156,7 +156,7 @@ static void forward(const nl_problem *p, const nl_forward_args *a, int threads) 
             }
             if (w.noise || (w.last_feature_off && j == p->c - 1) || (w.first_row_off && g == 0))
                 y += 1e-3f * (float)(i * 2654435761u % 997) / 997;
-            if (w.unsteady) y *= 1 + 1e-3f * (float)(getpid() % 1000);
+            if (w.unsteady) y *= 1 + 1e-3f * (float)(1 + getpid() % 1000); /* never right */
             x = sum_at(p, a, i);
             x = w.x_for_sum ? load(p, NL_X, a->x, i) : x;
             if (a->residual_out) store(p, NL_RESIDUAL_OUT, a->residual_out, i, x);
