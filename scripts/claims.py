@@ -26,6 +26,7 @@ from pathlib import Path
 
 import markers
 import files
+import typed
 from markers import ROOT
 from modes import answer, longer, place, savings, shape, takes
 
@@ -311,61 +312,15 @@ def title(picture):
     return ""
 
 
-UNITS = (r"(?:[%‰]|[nµμu]s|usec|ms|s|[MGT](?:i?B|B)(?:/s| per second)|[gG](?:flop|FLOP|Flop)/s|[MG]Hz|pct|[Pp]er ?cent|percentage points|"
-         r"(?:milli|micro|nano)seconds)")
-SEVERAL = r"(?:\d+(?:[.,]\d+)?(?: to | and |, | ± |–))?"
-NUMBER = re.compile(rf"(?<![\w.])(?<!e-)(?:(?:± )?{SEVERAL}\d+(?:[.,]\d+)?[ -]?{UNITS}|{SEVERAL}\d+\.\d+(?: times| ?[x×](?! ?\d)|-fold)|"
-                    r"\d+\.\d+ to \d+ times|factor of \d+\.\d+)(?!\w)")
-# page: the parts that scripts write
-WRITTEN = {"README.md": "why pictures saving ladder caption", "CONTRIBUTING.md": "stopwatch", "plots/README.md": "slides charts",
-           "docs/claims.md": "saving claims", "docs/course/16-the-claims.md": "saving measured", "docs/ladder.md": "caption ladder",
-           "docs/museum.md": "collection tables", "docs/ranks.md": "ranks", "docs/optimized.md": "ports", "docs/peers.md": "peers",
-           "docs/frameworks.md": "savings claims compiled step invariance rounding judge", "docs/machines/README.md": "machines",
-           "docs/gpu.md": "savings claims compiled step invariance rounding judge", "docs/other-tests.md": "summary words matrix",
-           "docs/verification.md": "mutants", "docs/course/12-the-machine.md": "ports", "docs/course/README.md": "contents",
-           "docs/course/exam.md": "exam"}
-
-
-def typed(page):
-    """The times, rates and shares in a page's prose that no script wrote; code and output do not count."""
-    text = markers.text_of(page)
-    for name in WRITTEN.get(str(page.relative_to(ROOT)), "").split():
-        text = markers.replace(page, text, name, "")
-    lines = re.sub(r"```.*?```", "", text, flags=re.S).replace("&nbsp;", " ").replace("\u00a0", " ").split("\n")
-    prose = []
-    for before, line in zip(["", *lines], lines):
-        if not line.startswith("    ") or (before.strip() and not before.startswith("    ")):  # not indented code
-            prose.append(line.strip(" >"))
-    return {found[0] for found in NUMBER.finditer(re.sub(r"[*_]|(?<= ) +", "", " ".join(prose)))}
-
-
-def numbers():
-    """Finds numbers with units that were typed into a page. docs/numbers.csv has the allowed numbers, with reasons."""
-    allowed = {}
-    for row in files.rows(ROOT / "docs" / "numbers.csv"):
-        allowed.setdefault(row["page"], set()).update(row["numbers"].split("; "))
-        if not row["why"].strip() or (row["numbers"] == "*" and row["page"] != "docs/what-did-not-help.md"):
-            yield f"docs/numbers.csv: {row['page']} needs numbers and a reason; only the notebook may have *"
-    for page in markers.every_page():
-        name = str(page.relative_to(ROOT))
-        has, may = typed(page), allowed.pop(name, set())
-        if may == {"*"}:
-            continue
-        yield from (f"{name}: '{number}' is typed: let a script write it, state a relation in docs/relations.csv, or say in "
-                    "docs/numbers.csv why it may stand" for number in sorted(has - may))
-        yield from (f"docs/numbers.csv: {name} has no '{number}'" for number in sorted(may - has))
-    yield from (f"docs/numbers.csv: there is no page {name}" for name in allowed)
-
-
 def faults(program):
-    yield from numbers()
+    yield from typed.faults()
     yield from evidence_faults()
     yield from markers.written(pages(), True, "not what docs/machines/ says: run scripts/claims.py")
     shown = markers.between(PAGE.read_text(), "claims")
     has = set(re.findall(r"\(\.\./experiments/claims/(\w+)\.txt\)", shown))
     yield from (f"docs/claims.md lacks {name}: run scripts/claims.py --add" for name in claims() if name not in has)
     yield from (f"docs/claims.md has {name}, which is gone" for name in sorted(has - set(claims())))
-    says = f"{answer([savings(rows) for rows in machines().values()])}"
+    says = answer([savings(rows) for rows in machines().values()])
     if title(HEADLINE) != says:
         yield f"{HEADLINE.relative_to(ROOT)} says '{title(HEADLINE)}', docs/machines/ says '{says}'"
     yield from answer_faults(program)

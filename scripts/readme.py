@@ -47,10 +47,11 @@ def listed(program):
     return [impl for impl in csv.DictReader(text.splitlines()) if not impl["impl"].startswith("peer/")]
 
 
-def implementations(program):
-    """The rungs in `normlab list --csv`, without demonstrations: one row for each name, of the widest
-    instruction set that runs here."""
-    impls = {impl["impl"]: impl for impl in listed(program) if impl["demonstration"] == "0" and impl["runs_here"] == "1"}
+def implementations(program, anywhere=False):
+    """The rungs in `normlab list --csv`, without demonstrations: one row for each name, of the widest instruction set
+    that runs here; anywhere: of the widest of this build."""
+    impls = {impl["impl"]: impl for impl in listed(program)
+             if impl["demonstration"] == "0" and (anywhere or impl["runs_here"] == "1")}
     return sorted(impls.values(), key=lambda impl: rungs.place(impl["impl"]))
 
 
@@ -209,8 +210,7 @@ def short_ladder(results, impls):
 
 def tables(path, program):
     """Both pages, with tables of these results."""
-    results, impls = Results(path), {impl["impl"]: impl for impl in listed(program) if impl["demonstration"] == "0"}
-    impls = sorted(impls.values(), key=lambda impl: rungs.place(impl["impl"]))
+    results, impls = Results(path), implementations(program, anywhere=True)
     on = f" Rungs in `optimized/` ran on {', '.join(results.isas)}." if results.isas else ""
     measured = f"Measured on {caption(path)}.{on}"
     return {README: markers.filled(README, ladder=short_ladder(results, impls), caption=measured),

@@ -151,9 +151,9 @@ static bool add_class(draft *k, family f, const size_t *classes, size_t i, draws
     nl_case c;
     d->turn = d->turns ? d->turns[i][classes[i]][classes[0] + classes[1]]++ : draw(d, 1 << 20);
     draw_class(d, spelling, spelling + strlen(spelling), part, sizeof part);
+    /* gaps of 1000 after thousands of rows take seconds */
     if (strcmp(part, "gap=1000") == 0 && strtoull(k->shape, NULL, 10) > 8000)
-        write_text(part, sizeof part,
-                   "gap=64"); /* a gap of 1000 after so many rows takes seconds */
+        write_text(part, sizeof part, "gap=64");
     if (is_size(m)) return add_size(k, f, classes, i, strtoull(part, NULL, 10)), true;
     if (strcmp(m->name, "op") == 0) return write_text(k->op, sizeof k->op, "%s", part);
     if (strcmp(m->name, "dtype") == 0) return write_text(k->dtype, sizeof k->dtype, "%s", part);

@@ -61,6 +61,15 @@ bad_results museum museum --program "$normlab"
 bad_results readme ladder --program "$normlab"
 bad_results machines regret --add zen0
 bad_results ports ports --add zen3
+of_machine() { # WORDS FACT: machines.py --add refuses results with this fact
+    echo 'case,impl,isa,ns,limit_gbps,limit_pct,flag,comparison,verdict
+layernorm/forward/f32/4x64/normal,optimized/rows_simd,avx2,9,9,9,,baseline,ok' >given/choice.csv
+    { echo "$2" && grep -v "^${2%%:*}: " "$root"/docs/machines/zen5.machine.txt; } >given/choice.machine.txt
+    python3 pages/scripts/machines.py --add zen4 given/choice.csv >stdout 2>stderr
+    check "machines.py: $1" "$([ $? -eq 1 ] && grep -qF -- "$1" stderr || shows cat stderr)"
+}
+of_machine "the sources had uncommitted changes" "commit: 0000000-dirty"
+of_machine "is from family 26, model 2; zen4 is family 25, model 17" "date: 2026-11-30T00:00:00Z"
 cp cut.csv given/frameworks.csv
 python3 pages/scripts/frameworks.py given >stdout 2>stderr
 check "frameworks.py, cut.csv" "$([ $? -eq 1 ] && [ "$(wc -l <stderr)" -eq 1 ] || echo "it says: $(tail -2 stderr)")"
